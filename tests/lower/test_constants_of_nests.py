@@ -45,16 +45,16 @@ def test_constants_are_read_back_interpreted_and_compiled(dtype: str) -> None:
     assert irtool.to_text(again) == text
     assert len(nest_of(again).params) == 2
     x = [np.array([[1, 1, 0], [0, 0, 1]]).astype(numpy_type(dtype))]
-    wanted = np.asarray(irtool.evaluate(before, x))
-    for got in (irtool.evaluate(again, x), irtool.build(again, vector=False).run(x)):
-        np.testing.assert_array_equal(np.asarray(got).astype("float64"), wanted.astype("float64"))
+    expected = np.asarray(irtool.evaluate(before, x))
+    for actual in (irtool.evaluate(again, x), irtool.build(again, vector=False).run(x)):
+        np.testing.assert_array_equal(np.asarray(actual).astype("float64"), expected.astype("float64"))
 
 
 @pytest.mark.promise("lowering")
 def test_constants_stand_on_the_module() -> None:
     module = irtool.run_passes(module_of("float32"), "LowerTE")
-    (held,) = module.attrs["constants"]
-    assert held.dtype == "float32" and np.array_equal(held.data, VALUES)
+    (constant,) = module.attrs["constants"]
+    assert constant.dtype == "float32" and np.array_equal(constant.data, VALUES)
     (bound,) = (s for s in pre_order(nest_of(module).body) if isinstance(s, AllocateConst))
     assert bound.storage_index == 0 and bound.data is not None
     again = irtool.run_passes(irtool.parse(irtool.to_text(module)), "ExtractPrimFuncConstants")
@@ -91,7 +91,7 @@ TEXT = irtool.to_text(irtool.run_passes(module_of("float32"), "LowerTE"))
 
 @pytest.mark.promise("mutated texts")
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("[2, 3]), data", "[3, 2]), data", "the data of c0 is float32\\[2, 3\\], its buffer float32\\[3, 2\\]"),
         ("data = meta[relay.Constant][0]", "data = meta[relay.Constant][7]", "there is no number 7"),
@@ -99,9 +99,9 @@ TEXT = irtool.to_text(irtool.run_passes(module_of("float32"), "LowerTE"))
         ("irmod_storage_idx = 0", "irmod_storage_idx = x", "expected the number of a constant"),
     ],
 )
-def test_wrong_constants_in_a_text_are_refused(old: str, new: str, said: str) -> None:
+def test_wrong_constants_in_a_text_are_refused(old: str, new: str, message: str) -> None:
     assert old in TEXT
-    with pytest.raises(irtool.IrError, match=said):
+    with pytest.raises(irtool.IrError, match=message):
         irtool.parse(TEXT.replace(old, new))
 
 

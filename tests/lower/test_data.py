@@ -29,15 +29,15 @@ def module(main: str) -> irtool.Module:
 
 def flat(value) -> list:
     """Tensors and the names of constructors, in order."""
-    found, stack = [], [value]
+    names, stack = [], [value]
     while stack:
         v = stack.pop()
         if isinstance(v, tuple):
-            found.append(v.constructor.name if isinstance(v, Data) else len(v))
+            names.append(v.constructor.name if isinstance(v, Data) else len(v))
             stack.extend(reversed(v))
         else:
-            found.append(np.asarray(v).tolist())
-    return found
+            names.append(np.asarray(v).tolist())
+    return names
 
 
 @pytest.mark.parametrize(

@@ -69,9 +69,9 @@ def test_it_computes_the_same(name: str) -> None:
         return tuple(map(values, t.fields))  # type: ignore[attr-defined]  # a tensor or a tuple
 
     arguments = {p.name: values(p.checked_type) for p in main.params}
-    wanted = flat(irtool.evaluate(module, arguments))
+    results = flat(irtool.evaluate(module, arguments))
     slots = [a for p in main.params for a in flat(arguments[p.name])]
-    for got, expected in zip(run_program(lowered(PROGRAMS[name]), slots), wanted, strict=True):
+    for got, expected in zip(run_program(lowered(PROGRAMS[name]), slots), results, strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-6)
 
 

@@ -48,9 +48,9 @@ def kernel(name: str, straight: list[bool]) -> Kernel:
     value: Any = 0.0
     for b, s in zip(params, straight):
         value = b[i if s else SIZE - 1 - i] + value
-    made = Kernel.of(PrimFunc(name, [*params, out], For(i, SIZE, Store(out, [i], value))))
-    assert made.in_place == tuple((n, 0) for n, s in enumerate(straight) if s)
-    return made
+    result = Kernel.of(PrimFunc(name, [*params, out], For(i, SIZE, Store(out, [i], value))))
+    assert result.in_place == tuple((n, 0) for n, s in enumerate(straight) if s)
+    return result
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -60,19 +60,19 @@ def kernel(name: str, straight: list[bool]) -> Kernel:
 @given(st.dictionaries(st.integers(0, 6), st.integers(0, 9)))
 def test_moves_have_the_effect_of_all_at_one_time(moves: dict[int, int]) -> None:
     slots = [slot(str(n)) for n in range(10)]
-    held = {s: s.name for s in slots}
-    made = parallel_moves({slots[t]: slots[s] for t, s in moves.items()})
-    for step in made:
-        held[step.target] = held[step.source]
-    assert {t: held[slots[t]] for t in range(7)} == {t: str(moves.get(t, t)) for t in range(7)}
+    contents = {s: s.name for s in slots}
+    sequence = parallel_moves({slots[t]: slots[s] for t, s in moves.items()})
+    for step in sequence:
+        contents[step.target] = contents[step.source]
+    assert {t: contents[slots[t]] for t in range(7)} == {t: str(moves.get(t, t)) for t in range(7)}
     rounds = sum(t != s for t, s in moves.items())
-    assert len(made) <= rounds + rounds // 2
+    assert len(sequence) <= rounds + rounds // 2
 
 
 def test_two_that_are_exchanged_take_one_temporary() -> None:
     a, b = slot("a"), slot("b")
-    made = parallel_moves({a: b, b: a})
-    assert [(s.source.name, s.target.name) for s in made] == [("a", "a_before"), ("b", "a"), ("a_before", "b")]
+    sequence = parallel_moves({a: b, b: a})
+    assert [(s.source.name, s.target.name) for s in sequence] == [("a", "a_before"), ("b", "a"), ("a_before", "b")]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -92,8 +92,8 @@ def test_groups_are_those_that_reach_each_other(pairs: list[tuple[int, int]]) ->
     for _ in edges:
         for n in edges:
             reach[n] |= {x for m in list(reach[n]) for x in edges[m]}
-    wanted = {frozenset(m for m in reach[n] if n in reach[m]) for n in edges}
-    assert {frozenset(c) for c in components(edges)} == wanted
+    expected = {frozenset(m for m in reach[n] if n in reach[m]) for n in edges}
+    assert {frozenset(c) for c in components(edges)} == expected
 
 
 def test_a_long_chain_of_functions() -> None:
@@ -143,8 +143,8 @@ class Writer:
 
     def argument(self, number: int, known: list[Slot]) -> Slot:
         """Often the parameter as it is, or what was made last."""
-        kept = known[min(number, len(self.params) - 1)]
-        return self.draw(st.sampled_from([kept, kept, known[-1], known[-1], self.pick(known)]))
+        own = known[min(number, len(self.params) - 1)]
+        return self.draw(st.sampled_from([own, own, known[-1], known[-1], self.pick(known)]))
 
     def kernel(self, known: list[Slot]) -> RunKernel:
         inputs = [self.pick(known) for _ in range(self.draw(st.integers(1, 2)))]
@@ -254,7 +254,7 @@ class Machine:
 def test_loops_do_what_the_calls_did(drawn: tuple[dict[str, HostFunction], Writer]) -> None:
     functions, writer = drawn
     before = Machine(functions, False)
-    wanted = before.run("a")
+    expected = before.run("a")
     looped = loop_tail_calls(functions, ["a"])
     assert not any(tail_calls(f) and f.name in rings({n: calls(g) for n, g in looped.items()}) for f in looped.values())
     program = Program(looped, writer.kernels, writer.constants, "a")
@@ -262,7 +262,7 @@ def test_loops_do_what_the_calls_did(drawn: tuple[dict[str, HostFunction], Write
     assert not any(f.recursive or f.deep for f in looped.values())
     check_offsets(looped)
     after = Machine(looped, True)
-    assert after.run("a") == wanted
+    assert after.run("a") == expected
     assert len(after.turns) == len(before.turns)
     assert after.conditions == before.conditions
     assert after.made <= before.made
@@ -295,9 +295,9 @@ def test_every_pair_of_ways_to_go_on(reads: str, straight: bool) -> None:
         body = [*begin, Branch(which[0], [ways[0]], [Branch(which[1], [ways[1]], ends)])]
         functions = {"a": HostFunction("a", [of["x"], of["y"]], results, body)}
         before = Machine(functions, False)
-        wanted = before.run("a")
+        expected = before.run("a")
         looped = loop_tail_calls(functions, ["a"])
         plan_memory(Program(looped, [make, choose], [of["c"]], "a"))
         after = Machine(looped, True)
-        assert after.run("a") == wanted and after.conditions == before.conditions, (first, second)
+        assert after.run("a") == expected and after.conditions == before.conditions, (first, second)
         assert after.made == before.made, (first, second)

@@ -38,9 +38,9 @@ def test_plain_nests_compute_what_the_interpreter_does(name: str, monkeypatch: p
     monkeypatch.setattr(
         "irtool.lower.kernels.lower_function", lambda g, name, target: Kernel.of(lower_plainly(g, name))
     )
-    got = irtool.build(m, opt_level=1, vector=False).run(inputs)
-    wanted = irtool.evaluate(m, inputs)
-    for g, w in zip(_flat(got), _flat(wanted), strict=True):
+    actual = irtool.build(m, opt_level=1, vector=False).run(inputs)
+    expected = irtool.evaluate(m, inputs)
+    for g, w in zip(_flat(actual), _flat(expected), strict=True):
         tolerance = 2e-2 if str(w.dtype) == "float16" else 1e-5
         np.testing.assert_allclose(g.astype("float64"), w.astype("float64"), rtol=tolerance, atol=tolerance)
 
@@ -138,11 +138,11 @@ def test_samples_lower_and_read_back(path: Path) -> None:
 @pytest.mark.parametrize("path", FUSED, ids=lambda p: p.name)
 def test_heads_are_the_peers(path: Path) -> None:
     """All but the bodies of the nests."""
-    wanted = path.with_name(path.name.replace("fused.relay", "lowered.txt")).read_text()
+    listing = path.with_name(path.name.replace("fused.relay", "lowered.txt")).read_text()
     m = irtool.run_passes(irtool.parse(path.read_text()), "PlanDevices,LowerTE{module_name=default}", target="llvm")
     got = irtool.to_text(m, metadata=False)
-    for mine, theirs in zip(_heads(got), _heads(wanted), strict=True):
-        assert mine == theirs
+    for mine, peer in zip(_heads(got), _heads(listing), strict=True):
+        assert mine == peer
 
 
 def _heads(text: str) -> list[str]:

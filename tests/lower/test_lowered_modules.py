@@ -216,6 +216,6 @@ def test_operators_outside_of_kernels_are_noted(tmp_path: Path) -> None:
     """Once nothing is lowered, not where kernels were."""
     source = tmp_path / "net.relay"
     source.write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) { nn.relu(%x) }\n')
-    for passes, said in (("LowerTE", "no kernel to lower"), ("FuseOps,LowerTE,LowerTE", "")):
+    for passes, note in (("LowerTE", "no kernel to lower"), ("FuseOps,LowerTE,LowerTE", "")):
         code, _, err = command("opt", f"--passes={passes}", str(source))
-        assert code == 0 and said in err and bool(said) == bool(err)
+        assert code == 0 and note in err and bool(note) == bool(err)

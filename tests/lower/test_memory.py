@@ -78,9 +78,9 @@ def programs(draw: st.DrawFn) -> Program:
         else:
             kernel = _kernel(n, inputs, [draw(st.sampled_from(SIZES)) for _ in range(draw(st.integers(0, 2)))], draw)
             kernels.append(kernel)
-        made = Slot(f"t{n}", kernel.outputs[0].shape, "float32")
-        body.append(RunKernel(kernel, inputs, [made]))
-        slots.append(made)
+        temporary = Slot(f"t{n}", kernel.outputs[0].shape, "float32")
+        body.append(RunKernel(kernel, inputs, [temporary]))
+        slots.append(temporary)
     result = Slot("out", slots[-1].shape, "float32", RESULT)
     body[-1].outputs[0].forward = result
     main = HostFunction("main", [x], [result], list(body))

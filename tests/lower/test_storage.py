@@ -73,8 +73,8 @@ def test_a_kernel_that_does_more_than_its_mark_says_shares_nothing() -> None:
     }"""
     module = irtool.infer_types(irtool.parse(VERSION + text))
     calls = [e for e in post_order(module["main"].body) if isinstance(e, Call) and isinstance(e.op, Var)]
-    found = plan(module)
-    assert len({found[e].ids for e in calls}) == 2
+    storage = plan(module)
+    assert len({storage[e].ids for e in calls}) == 2
     allocated = irtool.run_passes(module, "ManifestAlloc")
     x = np.arange(8, dtype="float32").reshape(2, 4) / 8
     np.testing.assert_array_equal(irtool.evaluate(allocated, [x]), irtool.evaluate(module, [x]))
@@ -157,8 +157,8 @@ def test_values_take_free_memory_of_their_own_device_only() -> None:
     p = plan(on_two_devices())
     devices = {t.device.device_type for t in p.tokens if t.device is not None}
     assert devices == {1, 2}
-    for held in p.storage.values():
-        assert held.devices == tuple(p.tokens[i].device for i in held.ids)
+    for tokens in p.storage.values():
+        assert tokens.devices == tuple(p.tokens[i].device for i in tokens.ids)
     unplanned = plan(irtool.run_passes(irtool.parse(VERSION + TWO_DEVICES), "FuseOps{fuse_opt_level=0}"))
     assert len(p.tokens) > len(unplanned.tokens) and {t.device for t in unplanned.tokens} == {None}
 
@@ -172,7 +172,7 @@ def test_reference_counts_are_those_of_the_uses() -> None:
       (%t.0, %b, %a)
     }"""
     p = plan(irtool.parse(VERSION + text))
-    counts = {f"%{e.name}": held.references for e, held in p.storage.items() if isinstance(e, Var)}
+    counts = {f"%{e.name}": tokens.references for e, tokens in p.storage.items() if isinstance(e, Var)}
     assert [counts[n] for n in ("%x", "%unused", "%a", "%b")] == [(1,), (0,), (4,), (1,)]
     assert counts["%t"] == (4, 1)
 
@@ -202,7 +202,7 @@ def test_text_of_a_lowered_module_tells_the_same() -> None:
 
 
 def _call_ids(p: StoragePlan) -> list[tuple[int, ...]]:
-    return [held.ids for e, held in p.storage.items() if isinstance(e, Call)]
+    return [tokens.ids for e, tokens in p.storage.items() if isinstance(e, Call)]
 
 
 @settings(max_examples=60, deadline=None)

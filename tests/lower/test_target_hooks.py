@@ -107,12 +107,12 @@ def test_options_are_the_fields_of_the_kind() -> None:
     define("beta")
     assert Target("beta").attributes == {"cores": 2, "fast": 0}
     assert Target.from_record(Target("beta -cores=5").record()) == Target("beta -cores=5")
-    for wrong, said in (
+    for wrong, message in (
         ("beta -core=5", "no option core"),
         ("beta -cores=x", "not of type int"),
         ("beta -fast=7", "bool"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             Target(wrong).of_its_kind()
 
 
@@ -128,8 +128,8 @@ PAGE = PAGE.split("\n## ")[0]
 
 
 def block(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    return found
+    (text,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    return text
 
 
 @pytest.mark.promise("lowering")
@@ -138,12 +138,12 @@ def block(language: str) -> str:
 def test_the_commands_of_the_page(line: str, tmp_path: Path) -> None:
     (tmp_path / "npu.py").write_text(block("python"), encoding="utf-8")
     (tmp_path / "marked.relay").write_text(block("relay"), encoding="utf-8")
-    said = run_command(tmp_path, *shlex.split(line)[1:])
-    assert said.returncode == 0 and not said.stderr, said.stderr
+    process = run_command(tmp_path, *shlex.split(line)[1:])
+    assert process.returncode == 0 and not process.stderr, process.stderr
     shown = ['for (ax0: int32, 0, 2) "parallel" {', "kind='npu', keys={'npu'}"]
     if "info" in line:
         shown = ["npu: @npu_0", "llvm: @main"]
-    assert all(s in said.stdout for s in shown), said.stdout
+    assert all(s in process.stdout for s in shown), process.stdout
 
 
 def run_command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

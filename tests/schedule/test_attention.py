@@ -134,12 +134,12 @@ def test_tiles_of_other_heights_are_offered_and_chosen_by_hand():
     artifact, _ = run(MASKED, SHAPES, schedule='.*softmax.*:\n  choose("attention: 11 rows")\n')
     (kernel,) = artifact.report["kernels"]
     assert kernel["strategy"] == "by_hand" and "11 rows of 70 at a time" in kernel["reason"]
-    for wrong, said in (
+    for wrong, message in (
         ('choose("attention: 99 rows")', "no strategy offers 'attention: 99 rows'"),
         ("vectorize(ax0)", "is no map and no reduction"),
         ("choose(3)", "choose stands alone"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             run(MASKED, SHAPES, schedule=f".*softmax.*:\n  {wrong}\n")
 
 

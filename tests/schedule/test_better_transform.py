@@ -44,15 +44,15 @@ TARGET = VectorTarget(32, 16)
 @pytest.mark.parametrize("channels", [8, 64])
 @pytest.mark.parametrize("image", [(6, 6), (28, 28)])
 def test_the_answer_before_layouts_holds_afterwards(channels: int, image: tuple[int, int]) -> None:
-    found, strategies = convolutions(network(channels, channels, image))
-    assert found
-    before = any(better_transform(c, TARGET, layouts=False) is not None for c in found)
+    stages, strategies = convolutions(network(channels, channels, image))
+    assert stages
+    before = any(better_transform(c, TARGET, layouts=False) is not None for c in stages)
     assert before == ("winograd" in strategies)
 
 
 def test_faster_instructions_are_harder_to_beat() -> None:
-    found, _ = convolutions(network(64, 64, (28, 28)))
-    (c,) = [c for c in found if c.windows == (3, 3)]
+    stages, _ = convolutions(network(64, 64, (28, 28)))
+    (c,) = [c for c in stages if c.windows == (3, 3)]
     alone = better_transform(c, TARGET, layouts=False)
     assert alone is not None and alone.saved > 0
     assert better_transform(c, TARGET, layouts=False, speedup=16) is None

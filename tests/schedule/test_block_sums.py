@@ -39,8 +39,8 @@ def exact(values: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def check(results: tuple[np.ndarray, ...], values: list[np.ndarray]) -> None:
-    for n, (given, wanted) in enumerate(zip(results, exact(values), strict=True)):
-        np.testing.assert_allclose(given, wanted, rtol=3e-6, atol=0, err_msg=f"result {n}")
+    for n, (actual, expected) in enumerate(zip(results, exact(values), strict=True)):
+        np.testing.assert_allclose(actual, expected, rtol=3e-6, atol=0, err_msg=f"result {n}")
 
 
 @pytest.mark.parametrize("flags", ["vector=none", "mcpu=none", "mcpu=native", "mcpu=native,openmp=1"])
@@ -59,8 +59,8 @@ def test_sums_that_stop_growing() -> None:
     text = "def @main(%x: Tensor[(1), float32]) { sum(broadcast_to(%x, shape=[2, 16777231]), axis=[1]) }"
     ones = np.ones(1, "float32")
     for flags in ("vector=none", "mcpu=none"):
-        given = irtool.build(irtool.parse(text), target=f"c{{{flags}}}").run([ones])
-        np.testing.assert_allclose(given, 16777231, rtol=1e-6)
+        actual = irtool.build(irtool.parse(text), target=f"c{{{flags}}}").run([ones])
+        np.testing.assert_allclose(actual, 16777231, rtol=1e-6)
 
 
 def test_sums_for_which_weights_leave_a_cache() -> None:

@@ -24,14 +24,14 @@ CASES = {
 def test_sums_in_blocks_have_the_same_bits(case: str, tmp_path: Path) -> None:
     module, values = layers(case)
     weights = {n: values[n] for n in "vw"}
-    found, chosen = [], []
+    results, chosen = [], []
     for size in (CASES[case][3], 1 << 20):
         built = irtool.build(module, weights, **options(size), out_dir=tmp_path / str(size))
         chosen.append(built.report["kernels"][-1]["strategy"])
-        found.append(built.run([values["x"]]))
+        results.append(built.run([values["x"]]))
     assert chosen[0] == "blocked_sum" != chosen[1]
-    np.testing.assert_array_equal(*found)
-    np.testing.assert_allclose(found[0], irtool.evaluate(module, list(values.values())), rtol=1e-3, atol=1e-3)
+    np.testing.assert_array_equal(*results)
+    np.testing.assert_allclose(results[0], irtool.evaluate(module, list(values.values())), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -119,9 +119,9 @@ def @main(%x: Tensor[(128, 768), float32], %w: Tensor[(768, 768), float32], %i: 
         if p.name == n
     }
     report = irtool.build(module, weights, target="c", mcpu="x86-64-v4").report
-    found = {k["name"].split("fused_")[1]: k["strategy"] for k in report["kernels"]}
-    assert found["nn_dense"] == "register_tile"
-    assert found["nn_conv2d"] == "blocked_sum"
+    strategies = {k["name"].split("fused_")[1]: k["strategy"] for k in report["kernels"]}
+    assert strategies["nn_dense"] == "register_tile"
+    assert strategies["nn_conv2d"] == "blocked_sum"
 
 
 def test_tiles_that_share_windows_ask_for_nothing_ahead() -> None:
@@ -137,5 +137,5 @@ def test_tiles_that_share_windows_ask_for_nothing_ahead() -> None:
     built = irtool.build(module, params={"w": w}, inputs=["x"], target="c{mcpu=x86-64-v4}", emit="tir")
     assert built.report["kernels"][0]["strategy"] == "blocked_sum"
     expected = np.asarray(irtool.evaluate(module, [x, w]))
-    made = np.asarray(irtool.build(module, params={"w": w}, inputs=["x"]).run([x]))
-    np.testing.assert_allclose(made, expected, atol=1e-5 * float(np.abs(expected).max()))
+    actual = np.asarray(irtool.build(module, params={"w": w}, inputs=["x"]).run([x]))
+    np.testing.assert_allclose(actual, expected, atol=1e-5 * float(np.abs(expected).max()))

@@ -25,6 +25,6 @@ def test_data_that_are_computed_one_by_one_get_blocks(tmp_path: Path) -> None:
     weights = {"w": (rng.normal(size=(64, 64, 3, 3)) / 24).astype("float32")}
     irtool.build(module, weights, mcpu="x86-64-v4", emit="c", name="net", out_dir=tmp_path)
     assert "nn.conv2d, transpose: winograd" in (tmp_path / "net.c").read_text(encoding="utf-8")
-    found = irtool.build(module, weights, cache=False).run({"x": x})
+    actual = irtool.build(module, weights, cache=False).run({"x": x})
     expected = irtool.evaluate(module, [x, weights["w"]])
-    assert np.abs(np.asarray(found) - expected).max() <= 1e-3 * np.abs(expected).max()
+    assert np.abs(np.asarray(actual) - expected).max() <= 1e-3 * np.abs(expected).max()

@@ -67,8 +67,8 @@ def test_windows_are_combined_row_by_row(shape, attributes, mcpu):
 )
 def test_windows_of_colours_are_combined_rows_first(shape, attributes, dtype, mcpu):
     attributes += ', layout="NHWC"'
-    said = compiled(f"nn.max_pool2d(%x, {attributes})", {"x": shape}, exact=True, dtype=dtype, mcpu=mcpu)
-    assert said == "separable_windows"
+    strategy = compiled(f"nn.max_pool2d(%x, {attributes})", {"x": shape}, exact=True, dtype=dtype, mcpu=mcpu)
+    assert strategy == "separable_windows"
     if dtype == "float32" and "dilation" not in attributes:
         assert compiled(f"nn.avg_pool2d(%x, {attributes})", {"x": shape}, mcpu=mcpu) == "separable_windows"
 

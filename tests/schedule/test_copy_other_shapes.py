@@ -32,6 +32,6 @@ def test_a_copy_where_it_pays(window: int, copied: bool, tmp_path: Path) -> None
     text = (tmp_path / "net.c").read_text(encoding="utf-8")
     assert ("nn.conv2d, nn.relu: winograd" in text) == copied
     assert (" * copy: " in text) == copied
-    found = irtool.build(module, weights, cache=False).run({"x": values["x"]})
+    actual = irtool.build(module, weights, cache=False).run({"x": values["x"]})
     expected = irtool.evaluate(module, list(values.values()))
-    assert np.abs(np.asarray(found) - expected).max() <= 1e-3 * np.abs(expected).max()
+    assert np.abs(np.asarray(actual) - expected).max() <= 1e-3 * np.abs(expected).max()

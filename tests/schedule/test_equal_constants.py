@@ -27,8 +27,8 @@ def test_equal_constants_are_stored_once():
     weights = {"a": table, "b": table.copy(), "c": table.reshape(30, 32).copy(), "d": table.T.copy()}
     module, i = irtool.parse(TEXT), np.arange(5, dtype="int32") * 5
     built = irtool.build(module, weights, cflags="-O1", mcpu="x86-64-v3")  # its tiles
-    for found, wanted in zip(built.run([i]), irtool.evaluate(module, {"i": i, **weights}), strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    for actual, expected in zip(built.run([i]), irtool.evaluate(module, {"i": i, **weights}), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
     # The table as its rows are read, and packed as both products read it: 64 columns where there are 60.
     assert built.report["weight_bytes"] <= table.nbytes + 64 * 16 * 4
     assert built.report["weight_bytes"] >= table.nbytes
@@ -44,5 +44,5 @@ def test_constants_of_other_types_stay_apart():
     weights = {"a": ones, "b": ones.view("int32")}
     module = irtool.parse(text)
     built = irtool.build(module, weights, cflags="-O0")
-    for found, wanted in zip(built.run([ones]), irtool.evaluate(module, {"x": ones, **weights}), strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    for actual, expected in zip(built.run([ones]), irtool.evaluate(module, {"x": ones, **weights}), strict=True):
+        np.testing.assert_array_equal(actual, expected)

@@ -32,11 +32,11 @@ def @main(%x: Tensor[(1, 6, 18, 20), float32], %u: Tensor[({channels}, 6, 3, 3),
 )
 def test_every_sum_is_made_in_vectors(layer: str, results: int, k: int, channels: int) -> None:
     module = network(layer, channels, results, k)
-    given = values(module)
-    expected = np.asarray(irtool.evaluate(module, given))
-    x = given.pop("x")
+    inputs = values(module)
+    expected = np.asarray(irtool.evaluate(module, inputs))
+    x = inputs.pop("x")
     program = scheduled(module, VectorTarget(64, 32))
     assert "scalar_reduction" not in [s.strategy for k in program.kernels for s in k.choice.stages]
     for flags in ("mcpu=x86-64-v4", "mcpu=x86-64-v3,openmp=true,parallel_elements=1", "vector=none"):
-        made = np.asarray(irtool.build(module, given, target=f"c{{{flags}}}").run([x]))
-        np.testing.assert_allclose(made, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+        actual = np.asarray(irtool.build(module, inputs, target=f"c{{{flags}}}").run([x]))
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5 * np.abs(expected).max())

@@ -45,8 +45,8 @@ def test_one_kernel_and_the_same_results(text: str, kernels: int) -> None:
         for p in module["main"].params
     }
     weights = {n: v for n, v in values.items() if n in "wbkv"}
-    made = irtool.build(module, weights)
-    assert len(made.report["kernels"]) == kernels
-    wanted = irtool.evaluate(module, list(values.values()))
-    found = made.run([v for n, v in values.items() if n not in weights])
-    assert np.abs(found - wanted).max() <= 1e-5 * np.abs(wanted).max()
+    artifact = irtool.build(module, weights)
+    assert len(artifact.report["kernels"]) == kernels
+    expected = irtool.evaluate(module, list(values.values()))
+    actual = artifact.run([v for n, v in values.items() if n not in weights])
+    assert np.abs(actual - expected).max() <= 1e-5 * np.abs(expected).max()

@@ -36,8 +36,8 @@ def test_results_are_those_of_the_interpreter(groups: int, target: str) -> None:
     x = np.random.default_rng(1).standard_normal((1, 32, 20, 20)).astype("float32")
     module = irtool.parse(text)
     expected = np.asarray(irtool.evaluate(module, {"x": x, **weights}))
-    found = np.asarray(irtool.build(module, weights, target=target).run([x]))
-    assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
+    actual = np.asarray(irtool.build(module, weights, target=target).run([x]))
+    assert np.abs(actual - expected).max() <= 1e-5 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("channels", [12, 24, 30])
@@ -46,8 +46,8 @@ def test_channels_that_fill_no_blocks(channels: int) -> None:
     x = np.random.default_rng(2).standard_normal((2, channels, 9, 9)).astype("float32")
     module = irtool.parse(text)
     expected = np.asarray(irtool.evaluate(module, {"x": x, **weights}))
-    found = np.asarray(irtool.build(module, weights).run([x]))
-    assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
+    actual = np.asarray(irtool.build(module, weights).run([x]))
+    assert np.abs(actual - expected).max() <= 1e-5 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("groups", [1, 4, 8, 32])
@@ -105,10 +105,10 @@ def test_casts_between_convolutions_and_groups_keep_the_shape_of_images(shape: t
     x = random.standard_normal((1, c, 20, 20)).astype("float32")
     module = irtool.parse(text)
     expected = np.asarray(irtool.evaluate(module, {"x": x, **weights}))
-    made = irtool.build(module, weights, target=target)
-    found = np.asarray(made.run([x]))
-    assert np.abs(found - expected).max() <= 2e-3 * np.abs(expected).max()
-    assert "winograd" in [k["strategy"] for k in made.report["kernels"]] or len(shape) > 5
+    artifact = irtool.build(module, weights, target=target)
+    actual = np.asarray(artifact.run([x]))
+    assert np.abs(actual - expected).max() <= 2e-3 * np.abs(expected).max()
+    assert "winograd" in [k["strategy"] for k in artifact.report["kernels"]] or len(shape) > 5
 
 
 def test_groups_that_several_read_in_several_ways() -> None:
@@ -127,7 +127,7 @@ def test_groups_that_several_read_in_several_ways() -> None:
     weights = {"v": (random.standard_normal((32, 32, 3, 3)) / 17).astype("float32")}
     x = random.standard_normal((1, 32, 12, 12)).astype("float32")
     module = irtool.parse(text)
-    wanted = irtool.evaluate(module, {"x": x, **weights})
-    for expected, found in zip(wanted, irtool.build(module, weights).run([x]), strict=True):
+    results = irtool.evaluate(module, {"x": x, **weights})
+    for expected, actual in zip(results, irtool.build(module, weights).run([x]), strict=True):
         largest = float(np.abs(np.asarray(expected)).max())
-        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=0, atol=1e-5 * largest)
+        np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=0, atol=1e-5 * largest)

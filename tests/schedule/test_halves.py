@@ -57,8 +57,8 @@ def loop_and_places(
     halves = Halves(set(constants), TARGET, begin)
     halves.take(nest)
     assert set(halves.loops) <= {nest.var}
-    found = halves.loops.get(nest.var)
-    return found.name if found is not None else None, {b.name: n for b, n in halves.written.items()}
+    loop = halves.loops.get(nest.var)
+    return loop.name if loop is not None else None, {b.name: n for b, n in halves.written.items()}
 
 
 @pytest.mark.promise("threads in teams")
@@ -109,9 +109,9 @@ def test_threads_read_what_they_wrote() -> None:
 @pytest.mark.promise("threads in teams")
 def test_rows_inside_are_shared_where_steps_are_long() -> None:
     """A serial loop right inside of a shared one is taken, too, unless its steps are short."""
-    for columns, wanted in ((16, None), (256, "y")):
+    for columns, loop in ((16, None), (256, "y")):
         nest, x = copy_of_image(SERIAL, columns)
-        assert loop_and_places(nest, (), {x: [7 * columns * 4]})[0] == wanted
+        assert loop_and_places(nest, (), {x: [7 * columns * 4]})[0] == loop
 
 
 @pytest.mark.promise("threads in teams")
@@ -126,8 +126,8 @@ def test_a_serial_loop_elsewhere_stays_serial() -> None:
     halves = Halves(set(), TARGET, {x: [7 * 256 * 4]})
     for nest in (first, second):
         halves.take(nest)
-    made = [with_deeper(nest, halves.deeper) for nest in (first, second)]
-    rows = [next(s for s in pre_order(m) if isinstance(s, For) and s.var is y) for m in made]
+    nests = [with_deeper(nest, halves.deeper) for nest in (first, second)]
+    rows = [next(s for s in pre_order(m) if isinstance(s, For) and s.var is y) for m in nests]
     assert [s.kind for s in rows] == [PARALLEL, SERIAL]
 
 
@@ -149,12 +149,12 @@ def test_stages_of_a_kernel_follow_each_other() -> None:
     second, y = copy_of_image()
     halves = Halves(set(), TARGET, {x: [7 * 16 * 4]})
     halves.take(first)
-    made = next(iter(halves.written))
+    intermediate = next(iter(halves.written))
 
     def reading(s: Stmt) -> Stmt:
         if isinstance(s, Store):
             ahead = Prefetch(Load(y, (const(0), const(0), const(0))))
-            return seq([ahead, Store(s.buffer, s.indices, Load(made, s.indices))])
+            return seq([ahead, Store(s.buffer, s.indices, Load(intermediate, s.indices))])
         return s
 
     halves.take(rewrite_stmt(second, reading))

@@ -66,10 +66,10 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("mistake", "said"), MISTAKES, ids=[said for _, said in MISTAKES])
-def test_mistakes(mistake, said: str) -> None:
+@pytest.mark.parametrize(("mistake", "message"), MISTAKES, ids=[message for _, message in MISTAKES])
+def test_mistakes(mistake, message: str) -> None:
     lowered, _ = lowered_dense()
-    with pytest.raises(irtool.IrError, match=said):
+    with pytest.raises(irtool.IrError, match=message):
         mistake(irtool.create_schedule(lowered), lowered.outputs[0].name)
 
 

@@ -45,12 +45,12 @@ def test_results(case: str) -> None:
     kernel = last_kernel(module, VectorTarget(64, 32))
     assert kernel.choice is not None and kernel.choice.strategy == "row_reduction"
     assert not any(b.name == "pad" for b in kernel.temporaries)
-    given = values(module)
-    x = given.pop("x")
-    expected = np.asarray(irtool.evaluate(module, [x, *given.values()]))
+    inputs = values(module)
+    x = inputs.pop("x")
+    expected = np.asarray(irtool.evaluate(module, [x, *inputs.values()]))
     for flags in ("", "{mcpu=x86-64-v3,openmp=true,parallel_elements=1}", "{vector=none}"):
-        made = irtool.build(module, params=given, inputs=["x"], target=f"c{flags}").run([x])
-        np.testing.assert_allclose(made, expected, atol=2e-5)
+        actual = irtool.build(module, params=inputs, inputs=["x"], target=f"c{flags}").run([x])
+        np.testing.assert_allclose(actual, expected, atol=2e-5)
 
 
 def test_each_phase_has_a_part_for_each_border() -> None:

@@ -29,16 +29,16 @@ NORM = "%x: Tensor[({rows}, {n}), float32], %g: Tensor[({n}), float32], %b: Tens
 @pytest.mark.parametrize("n", [16, 50, 96])
 def test_a_layer_norm_is_one_kernel(rows, n):
     shapes = {"x": (rows, n), "g": (n,), "b": (n,)}
-    made = kernels(NORM.format(rows=rows, n=n), "nn.layer_norm(%x, %g, %b)", shapes)
-    assert len(made) == 1
-    assert made[0]["operators"][:2] == ["mean", "variance"]
-    assert made[0]["workspace_bytes"] == 0
+    joined = kernels(NORM.format(rows=rows, n=n), "nn.layer_norm(%x, %g, %b)", shapes)
+    assert len(joined) == 1
+    assert joined[0]["operators"][:2] == ["mean", "variance"]
+    assert joined[0]["workspace_bytes"] == 0
 
 
 def test_without_vectors_every_kernel_stays_as_it_is():
     shapes = {"x": (32, 64), "g": (64,), "b": (64,)}
-    made = kernels(NORM.format(rows=32, n=64), "nn.layer_norm(%x, %g, %b)", shapes, vector=False)
-    assert len(made) == 3
+    joined = kernels(NORM.format(rows=32, n=64), "nn.layer_norm(%x, %g, %b)", shapes, vector=False)
+    assert len(joined) == 3
 
 
 def test_a_layer_norm_written_out_is_one_kernel():
@@ -49,20 +49,20 @@ def test_a_layer_norm_written_out_is_one_kernel():
       %3 = divide(%1, sqrt(add(%2, 1e-5f)));
       add(multiply(%3, %g), %b)
     """
-    made = kernels(NORM.format(rows=64, n=96), text, {"x": (64, 96), "g": (96,), "b": (96,)})
-    assert len(made) == 1
+    joined = kernels(NORM.format(rows=64, n=96), text, {"x": (64, 96), "g": (96,), "b": (96,)})
+    assert len(joined) == 1
 
 
 def test_what_is_a_result_keeps_its_memory():
     text = "%0 = mean(%x, axis=[-1], keepdims=True); (%0, subtract(%x, %0))"
-    made = kernels("%x: Tensor[(40, 96), float32]", text, {"x": (40, 96)})
-    assert len(made) == 1
+    joined = kernels("%x: Tensor[(40, 96), float32]", text, {"x": (40, 96)})
+    assert len(joined) == 1
 
 
 def test_other_rows_are_not_joined():
     text = "%0 = sum(%x, axis=[1], keepdims=True); %1 = subtract(%x, %0); sum(%1, axis=[0])"
-    made = kernels("%x: Tensor[(40, 96), float32]", text, {"x": (40, 96)})
-    assert len(made) > 1
+    joined = kernels("%x: Tensor[(40, 96), float32]", text, {"x": (40, 96)})
+    assert len(joined) > 1
 
 
 def test_products_are_not_joined():

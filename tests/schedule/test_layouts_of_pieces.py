@@ -34,6 +34,6 @@ def test_results_are_those_of_the_interpreter(weights: dict[str, np.ndarray]) ->
     x = np.random.default_rng(2).standard_normal((1, 32, 14, 14)).astype("float32")
     module = irtool.parse(TEXT)
     expected = irtool.evaluate(module, {"x": x, **weights})
-    found = irtool.build(module, weights).run([x])
-    for a, b in zip(expected, found, strict=True):
+    actual = irtool.build(module, weights).run([x])
+    for a, b in zip(expected, actual, strict=True):
         assert np.abs(b - a).max() <= 1e-5 * np.abs(a).max()

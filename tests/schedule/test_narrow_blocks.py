@@ -17,10 +17,10 @@ def filled(text: str) -> tuple[Any, dict[str, Any], Any, Any]:
     module = irtool.infer_types(irtool.parse(text))
     random = np.random.default_rng(0)
     shapes = {p.name: [int(n) for n in p.checked_type.shape] for p in module["main"].params}
-    given = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
-    want = np.asarray(irtool.evaluate(module, given))
-    x = given.pop("x")
-    return module, given, x, want
+    weights = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
+    want = np.asarray(irtool.evaluate(module, weights))
+    x = weights.pop("x")
+    return module, weights, x, want
 
 
 GHOST = """#[version = "0.0.5"]
@@ -38,16 +38,16 @@ def @main(%x: Tensor[(1, 48, {s}, {s}), float32], %a: Tensor[({c}, 48, 1, 1), fl
 
 @pytest.mark.parametrize("channels", [12, 120], ids=["quarters of vectors", "halves of vectors"])
 def test_every_kernel_has_vectors(channels: int, tmp_path: Path) -> None:
-    module, given, x, want = filled(GHOST.format(s=28, c=channels, t=2 * channels))
+    module, weights, x, want = filled(GHOST.format(s=28, c=channels, t=2 * channels))
     irtool.build(
-        module, given, target="c{mcpu=x86-64-v4}", emit="c", out_dir=tmp_path, name="m", disabled_pass=["PadChannels"]
+        module, weights, target="c{mcpu=x86-64-v4}", emit="c", out_dir=tmp_path, name="m", disabled_pass=["PadChannels"]
     )
     kernels = (tmp_path / "m.c").read_text().split("\nstatic void tvmgen_")[1:]
     assert len(kernels) >= 4
     for text in kernels:
         assert "irt_f32x" in text.split("\n}\n")[0], text[:200]
     np.testing.assert_allclose(
-        np.asarray(irtool.build(module, given).run([x])), want, rtol=0, atol=1e-4 * np.abs(want).max()
+        np.asarray(irtool.build(module, weights).run([x])), want, rtol=0, atol=1e-4 * np.abs(want).max()
     )
 
 
@@ -67,9 +67,9 @@ def @main(%x: Tensor[(1, 256, {s}, {s}), float32], %a: Tensor[({t}, 256, 1, 1), 
 
 @pytest.mark.parametrize("channels", [52, 12])
 def test_parts_that_begin_within_a_block_are_transposed(channels: int, tmp_path: Path) -> None:
-    module, given, x, want = filled(RES2.format(s=28, c=channels, t=4 * channels))
+    module, weights, x, want = filled(RES2.format(s=28, c=channels, t=4 * channels))
     irtool.build(
-        module, given, target="c{mcpu=x86-64-v4}", emit="c", out_dir=tmp_path, name="m", disabled_pass=["PadChannels"]
+        module, weights, target="c{mcpu=x86-64-v4}", emit="c", out_dir=tmp_path, name="m", disabled_pass=["PadChannels"]
     )
     text = (tmp_path / "m.c").read_text()
     parts = text.split("_split(const", 1)[1].split("\n}\n")[0]
@@ -77,7 +77,7 @@ def test_parts_that_begin_within_a_block_are_transposed(channels: int, tmp_path:
     assert vectors.count("_square_f32x16(") >= 4
     assert "% 16" not in vectors
     np.testing.assert_allclose(
-        np.asarray(irtool.build(module, given).run([x])), want, rtol=0, atol=1e-4 * np.abs(want).max()
+        np.asarray(irtool.build(module, weights).run([x])), want, rtol=0, atol=1e-4 * np.abs(want).max()
     )
 
 
@@ -96,8 +96,8 @@ def @main(%x: Tensor[(1, 64, 19, 19), float32], %a: Tensor[(200, 64, 1, 1), floa
 
 def test_tiles_of_avx2_have_several_vectors(tmp_path: Path) -> None:
     require_processor("x86-64-v3")
-    module, given, x, want = filled(XCEPTION)
-    made = irtool.build(module, given, mcpu="x86-64-v3", out_dir=tmp_path)
-    reasons = [s["reason"] for k in made.report["kernels"] for s in k["stages"]]
+    module, weights, x, want = filled(XCEPTION)
+    artifact = irtool.build(module, weights, mcpu="x86-64-v3", out_dir=tmp_path)
+    reasons = [s["reason"] for k in artifact.report["kernels"] for s in k["stages"]]
     assert sum("axis ax1 of 200, tile 6 x 2 x 8" in r for r in reasons) == 3, reasons
-    np.testing.assert_allclose(np.asarray(made.run([x])), want, rtol=0, atol=1e-4 * np.abs(want).max())
+    np.testing.assert_allclose(np.asarray(artifact.run([x])), want, rtol=0, atol=1e-4 * np.abs(want).max())

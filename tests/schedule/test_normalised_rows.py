@@ -27,13 +27,13 @@ def @main(%x: Tensor[({images}, {rows}, {columns}), float32], %v: Tensor[({colum
 @pytest.mark.parametrize("rows", [17, 32])
 def test_images_are_no_vectors(images: int, rows: int) -> None:
     module = network(images, rows)
-    given = values(module)
-    expected = np.asarray(irtool.evaluate(module, given))
-    x = given.pop("x")
+    inputs = values(module)
+    expected = np.asarray(irtool.evaluate(module, inputs))
+    x = inputs.pop("x")
     program = scheduled(module, VectorTarget(64, 32))
     stages = [s.strategy for k in program.kernels for s in k.choice.stages]
     assert "row_reduction" in stages and "tiled_transpose" not in stages
     buffers = [b for k in program.kernels for b in k.params]
     assert all(b.layout is None for b in buffers if b.shape[:2] == (images, rows))
-    made = np.asarray(irtool.build(module, given, target="c{mcpu=x86-64-v4}").run([x]))
-    np.testing.assert_allclose(made, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+    actual = np.asarray(irtool.build(module, inputs, target="c{mcpu=x86-64-v4}").run([x]))
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5 * np.abs(expected).max())

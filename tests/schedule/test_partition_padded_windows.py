@@ -45,8 +45,8 @@ def test_results_stay_and_steps_go(name: str) -> None:
     assert sum(c.nbytes for c in after.constants) * shrunk == bytes_before
     assert not any(k.temporaries for k in after.kernels), "no padded copy is left"
     data = numbers(*x)
-    (found,) = run_program(after, [data])
-    np.testing.assert_array_equal(np.reshape(found, -1), np.reshape(evaluate(module, [data]), -1))
+    (result,) = run_program(after, [data])
+    np.testing.assert_array_equal(np.reshape(result, -1), np.reshape(evaluate(module, [data]), -1))
 
 
 STAYING = {
@@ -83,8 +83,8 @@ def test_kernels_that_are_called_twice_have_parts_of_both_weights() -> None:
     program = changed(lower_module(prepare(module)))
     assert sorted(c.shape for c in program.constants) == [(2, 2, 1, 1)] * 2
     data = numbers(1, 2, 8, 8)
-    (found,) = run_program(program, [data])
-    np.testing.assert_array_equal(np.reshape(found, -1), np.reshape(evaluate(module, [data]), -1))
+    (result,) = run_program(program, [data])
+    np.testing.assert_array_equal(np.reshape(result, -1), np.reshape(evaluate(module, [data]), -1))
 
 
 @settings(max_examples=200, deadline=None)
@@ -101,15 +101,15 @@ def test_ranges(extent: int, stride: int, dilation: int, taps: int, before: int,
     positions = max(1, (extent + before + after - dilation * (taps - 1) - 1) // stride + 1)
     v, k = Var("v"), Var("k")
     at = v * stride + k * dilation - before
-    found = ranges_of([at, const(extent - 1) - at], Simplifier({}), Axis(v, k), {v: positions, k: taps})
-    assert [x.first for x in found[1:]] == [x.end for x in found[:-1]]
-    assert (found[0].first, found[-1].end) == (0, positions)
-    for x in found:
+    ranges = ranges_of([at, const(extent - 1) - at], Simplifier({}), Axis(v, k), {v: positions, k: taps})
+    assert [x.first for x in ranges[1:]] == [x.end for x in ranges[:-1]]
+    assert (ranges[0].first, ranges[-1].end) == (0, positions)
+    for x in ranges:
         for y in range(x.first, x.end):
             inside = [n for n in range(taps) if 0 <= y * stride + n * dilation - before < extent]
             assert inside == list(range(x.first_step, x.end_step)), (y, x)
     assert all(
-        isinstance(x, Range) and (a.first_step, a.end_step) != (x.first_step, x.end_step) for a, x in pairwise(found)
+        isinstance(x, Range) and (a.first_step, a.end_step) != (x.first_step, x.end_step) for a, x in pairwise(ranges)
     )
 
 

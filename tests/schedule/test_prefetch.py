@@ -99,5 +99,5 @@ def test_a_prefetch_is_read_of_one_element() -> None:
     with_one = text.replace(first, f"  prefetch({name}, [3:4])\n{first}", 1)
     read = [x for f in irtool.parse(with_one).functions.values() if isinstance(f, PrimFunc) for x in pre_order(f.body)]
     assert [x.place.source.name for x in read if isinstance(x, Prefetch)] == [name]
-    kept = irtool.parse(with_one.replace("[3:4]", "[3:5]"))  # as text, like all that nests here have not
-    assert not any(isinstance(f, PrimFunc) for f in kept.functions.values())
+    module = irtool.parse(with_one.replace("[3:4]", "[3:5]"))  # as text, like all that nests here have not
+    assert not any(isinstance(f, PrimFunc) for f in module.functions.values())

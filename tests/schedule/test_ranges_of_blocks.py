@@ -57,8 +57,8 @@ def test_the_blocks_of_one_operand_are_vectors(case: str) -> None:
 @pytest.mark.parametrize("flags", ["mcpu=x86-64-v4,blocked_updates=1", "mcpu=x86-64-v3,blocked_updates=1,openmp=true"])
 def test_results(case: str, flags: str) -> None:
     module = network(*CASES[case])
-    given = values(module)
-    expected = np.asarray(irtool.evaluate(module, given))
-    weights = {n: given.pop(n) for n in ("w", "v")}
-    made = irtool.build(module, params=weights, target=f"c{{{flags}}}", disabled_pass=["PadChannels"]).run(given)
-    np.testing.assert_allclose(made, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+    inputs = values(module)
+    expected = np.asarray(irtool.evaluate(module, inputs))
+    weights = {n: inputs.pop(n) for n in ("w", "v")}
+    actual = irtool.build(module, params=weights, target=f"c{{{flags}}}", disabled_pass=["PadChannels"]).run(inputs)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5 * np.abs(expected).max())

@@ -41,8 +41,8 @@ def test_results_are_those_of_the_interpreter(case: str, dtype: str) -> None:
     module, values = program(case, dtype)
     want = np.asarray(irtool.evaluate(module, values))
     for results in (4, 9):
-        made = irtool.build(module, {"w": values["w"]}, target=TARGET % (results, 2))
-        got = np.asarray(made.run([values["x"]]))
+        artifact = irtool.build(module, {"w": values["w"]}, target=TARGET % (results, 2))
+        got = np.asarray(artifact.run([values["x"]]))
         if dtype == "float32":
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
         else:
@@ -55,12 +55,14 @@ def test_both_numbers_have_an_effect(tmp_path: Path) -> None:
         module, values = program("padded", "int8")
         folder = tmp_path / f"{results}{words}"
         target = TARGET % (results, words)
-        made = irtool.build(
+        artifact = irtool.build(
             module, {"w": values["w"]}, target=target, name="m", emit="c", weights="file", out_dir=folder
         )
         text = (folder / "m.c").read_text()
         assert ("irt_dot4_s8s8(acc" in text) == (words > 1)
-        assert [k["strategy"] for k in made.report["kernels"]] == ["scalar_tile" if results > 1 else "scalar_reduction"]
+        assert [k["strategy"] for k in artifact.report["kernels"]] == [
+            "scalar_tile" if results > 1 else "scalar_reduction"
+        ]
         texts.add(text)
     assert len(texts) == 4
 

@@ -93,12 +93,12 @@ MISTAKES = {
 def test_a_mistake_is_told_with_its_line(line: str) -> None:
     with pytest.raises(UsageError) as caught:
         irtool.build(irtool.parse(MAP), emit="tir", schedule=f"# a comment\n.*:\n  {line}\n")
-    said = str(caught.value)
-    assert MISTAKES[line] in said and ("line 3 of the schedule" in said or "the schedule of line 2" in said)
+    message = str(caught.value)
+    assert MISTAKES[line] in message and ("line 3 of the schedule" in message or "the schedule of line 2" in message)
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "message"),
     [
         (["loop_partition(k1, [[0, 8]])"], "leaves out a part of what is reduced"),
         (["vectorize(k1)"], "is not the innermost loop over results"),
@@ -162,8 +162,8 @@ def test_a_mistake_is_told_with_its_line(line: str) -> None:
         (["split(k1, [4, 4])", "cache_write(ax0)", "tensorize(k1_i, dot4_u8s8)"], "settled already"),
     ],
 )
-def test_reductions_have_mistakes_of_their_own(lines: list[str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_reductions_have_mistakes_of_their_own(lines: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         irtool.build(irtool.parse(SUM), emit="tir", schedule="\n  ".join([".*:", *lines]))
 
 
@@ -175,7 +175,7 @@ def test_vectors_have_no_more_elements_than_processors_have(cached: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("parallel(ax0)", "no kernel is named before it"),
         ("part:", "no kernel is named before it"),
@@ -184,8 +184,8 @@ def test_vectors_have_no_more_elements_than_processors_have(cached: str) -> None
         ("(:\n  parallel(ax0)", "is no regular expression"),
     ],
 )
-def test_what_is_for_no_stage_is_told(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_what_is_for_no_stage_is_told(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         irtool.build(irtool.parse(MAP), emit="tir", schedule=text)
 
 

@@ -27,10 +27,10 @@ def built(module: irtool.Module, folder: Path, **options: str) -> tuple[list[np.
     random = np.random.default_rng(0)
     inputs = [random.normal(0, 500, (5, 33)).astype("float32") for _ in module["main"].params]
     artifact = irtool.build(module, name="net", out_dir=folder, cflags="-O1", **options)
-    found = artifact.run(inputs)
-    for a, b in zip(found, irtool.evaluate(module, inputs), strict=True):
+    results = artifact.run(inputs)
+    for a, b in zip(results, irtool.evaluate(module, inputs), strict=True):
         np.testing.assert_array_equal(a.view("uint32"), b.view("uint32"))
-    return found, (folder / "net.c").read_text()
+    return results, (folder / "net.c").read_text()
 
 
 def kernels(text: str) -> list[str]:
@@ -74,10 +74,10 @@ def test_layers_of_a_quantized_network_are_one(tmp_path: Path) -> None:
     module = irtool.parse(f"{V}def @main(%x: Tensor[(8, 64), float32], {params}) {{\n{body}  %5\n}}")
     weights = {f"w{n}": (random.normal(size=(64, 64)) * (0.1 + 0.02 * n)).astype("float32") for n in range(6)}
     x = random.normal(size=(8, 64)).astype("float32")
-    made = irtool.quantize(module, weights, {"x": x}, irtool.QuantizeOptions(report=False))
-    wanted = irtool.evaluate(made.module, {"x": x, **made.params})
-    artifact = irtool.build(made.module, made.params, name="net", out_dir=tmp_path, cflags="-O1")
-    np.testing.assert_allclose(artifact.run([x]), wanted, atol=np.abs(wanted).max() / 100)
-    alone = irtool.build(made.module, made.params, name="net", vector="none", cflags="-O1").run([x])
+    quantized = irtool.quantize(module, weights, {"x": x}, irtool.QuantizeOptions(report=False))
+    expected = irtool.evaluate(quantized.module, {"x": x, **quantized.params})
+    artifact = irtool.build(quantized.module, quantized.params, name="net", out_dir=tmp_path, cflags="-O1")
+    np.testing.assert_allclose(artifact.run([x]), expected, atol=np.abs(expected).max() / 100)
+    alone = irtool.build(quantized.module, quantized.params, name="net", vector="none", cflags="-O1").run([x])
     np.testing.assert_array_equal(artifact.run([x]), alone)
     assert len(kernels((tmp_path / "net.c").read_text())) <= 4

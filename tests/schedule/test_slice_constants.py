@@ -44,8 +44,8 @@ def test_each_phase_has_its_weights(name: str) -> None:
     assert len(after.constants) == count
     assert sum(c.nbytes for c in after.constants) == 4 * np.prod(w)
     data = numbers(*x)
-    (found,) = run_program(after, [data])
-    np.testing.assert_array_equal(np.reshape(found, -1), np.reshape(evaluate(module, [data]), -1))
+    (result,) = run_program(after, [data])
+    np.testing.assert_array_equal(np.reshape(result, -1), np.reshape(evaluate(module, [data]), -1))
 
 
 def test_all_of_them_lie_in_panels() -> None:

@@ -27,13 +27,13 @@ def test_every_row_is_read_once(stride: int, dilation: int) -> None:
     simplify = Simplifier({T: (0, ROWS - 1), K: (0, STEPS - 1), X: (0, LANES - 1)})
     store = update(stride, dilation)
     sliding = choose_sliding(store, (T, ROWS), [(K, STEPS)], simplify)
-    wanted = {stride * t + dilation * k for t, k in product(range(ROWS), range(STEPS))}
-    if len(wanted) == ROWS * STEPS:
+    rows = {stride * t + dilation * k for t, k in product(range(ROWS), range(STEPS))}
+    if len(rows) == ROWS * STEPS:
         assert sliding is None, "the rows have nothing in common"
         return
     assert sliding is not None
     nest = sliding.written(store, (T, ROWS), lambda s: For(X, LANES, s, VECTORIZED))
-    found, updates = [], set()
+    read_rows, updates = [], set()
     for s in pre_order(nest):
         if not isinstance(s, Store):
             continue
@@ -44,12 +44,12 @@ def test_every_row_is_read_once(stride: int, dilation: int) -> None:
             row = s.indices[0]
             step = next(simplify(e.indices[0]) for e in reads if e.source.name == "weights")
             assert isinstance(row, Const) and isinstance(step, Const)
-            assert stride * row.value + dilation * step.value == found[-1]
+            assert stride * row.value + dilation * step.value == read_rows[-1]
             updates.add((row.value, step.value))
         else:
             assert isinstance(images[0], Const)
-            found.append(images[0].value)
-    assert sorted(found) == sorted(wanted) and len(updates) == ROWS * STEPS
+            read_rows.append(images[0].value)
+    assert sorted(read_rows) == sorted(rows) and len(updates) == ROWS * STEPS
 
 
 def test_what_may_not_be_read_stays_under_its_condition() -> None:

@@ -35,8 +35,8 @@ def test_a_step_is_computed(name: str) -> None:
     assert not any(k.temporaries for k in after.kernels), "no padded copy is left"
     assert not any(f.guards for k in after.kernels for f in k.stages if isinstance(f, Reduction))
     data = numbers(*x)
-    (found,) = run_program(after, [data])
-    np.testing.assert_array_equal(np.reshape(found, -1), np.reshape(evaluate(module, [data]), -1))
+    (result,) = run_program(after, [data])
+    np.testing.assert_array_equal(np.reshape(result, -1), np.reshape(evaluate(module, [data]), -1))
 
 
 def test_products_with_infinite_weights_are_made() -> None:
@@ -49,5 +49,5 @@ def test_products_with_infinite_weights_are_made() -> None:
     after = changed(program)
     assert work(after) == before
     data = np.ones(x, "float32")
-    (found,) = run_program(after, [data])
-    np.testing.assert_array_equal(np.reshape(found, -1), np.reshape(evaluate(module, [data]), -1))
+    (result,) = run_program(after, [data])
+    np.testing.assert_array_equal(np.reshape(result, -1), np.reshape(evaluate(module, [data]), -1))

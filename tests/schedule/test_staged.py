@@ -67,9 +67,9 @@ def strategies(program: Program) -> set[str]:
 def check_values(module: irtool.IRModule, program: Program) -> None:
     generator = np.random.default_rng(3)
     shapes = [[int(d) for d in p.checked_type.shape] for p in module["main"].params]
-    given = [generator.standard_normal(s).astype("float32") for s in shapes]
-    want = np.asarray(irtool.evaluate(module, given))
-    (got,) = run_program(program, given)
+    inputs = [generator.standard_normal(s).astype("float32") for s in shapes]
+    want = np.asarray(irtool.evaluate(module, inputs))
+    (got,) = run_program(program, inputs)
     np.testing.assert_allclose(got, want, atol=1e-4 * float(np.abs(want).max()))
 
 
@@ -117,8 +117,8 @@ def test_a_script_chooses_the_tiles() -> None:
         "winograd(4, 2, filters=8, lanes=8, bands=1, own=1)",
     ):
         program = scheduled(module, usual, f".*conv2d_add_nn_relu:\n  {call}\n  data:\n    vectorize(v)\n")
-        (said,) = (explained([k]) for k in program.kernels if k.name.endswith("conv2d_add_nn_relu"))
-        assert f"# by_hand — line 1 of the schedule\n  {call}\n  data:\n    vectorize(v)\n" in said
+        (explanation,) = (explained([k]) for k in program.kernels if k.name.endswith("conv2d_add_nn_relu"))
+        assert f"# by_hand — line 1 of the schedule\n  {call}\n  data:\n    vectorize(v)\n" in explanation
         check_values(module, program)
 
 
@@ -138,11 +138,11 @@ def test_a_script_chooses_the_rows(lines: list[str]) -> None:
 
 def test_a_script_is_built_and_run() -> None:
     """In C: what would be registers are arrays, where a stage is not in vectors."""
-    given = values(network(16, 16, (13, 12)))
+    inputs = values(network(16, 16, (13, 12)))
     script = ".*conv2d_add_nn_relu:\n  winograd(tile=4, tiles=3, filters=8, lanes=4)\n  half_data:\n    vectorize(v)\n"
     module = convolution()
-    made = irtool.build(module, schedule=script).run([given["x"]])
-    np.testing.assert_allclose(made, irtool.evaluate(module, [given["x"]]), atol=1e-3)
+    actual = irtool.build(module, schedule=script).run([inputs["x"]])
+    np.testing.assert_allclose(actual, irtool.evaluate(module, [inputs["x"]]), atol=1e-3)
 
 
 MISTAKES = [
@@ -196,13 +196,13 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("case", "lines", "said"), MISTAKES)
-def test_a_mistake_is_told_with_its_line(case: str, lines: list[str], said: str) -> None:
+@pytest.mark.parametrize(("case", "lines", "message"), MISTAKES)
+def test_a_mistake_is_told_with_its_line(case: str, lines: list[str], message: str) -> None:
     module = {"conv": convolution, "attention": lambda: of_text(*SHORT), "pool": lambda: of_text(*POOL)}[case]()
     name = {"conv": ".*conv2d_add_nn_relu", "attention": ".*softmax.*", "pool": ".*pool2d stage 1"}[case]
     with pytest.raises(UsageError) as caught:
         scheduled(module, VectorTarget(16, 16, parallel_updates=1), "\n  ".join([f"{name}:", *lines]))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "of the schedule" in str(caught.value) or "the schedule of line" in str(caught.value)
 
 

@@ -105,8 +105,8 @@ def test_results(case: str) -> None:
     assert error(module, f"c{{strassen=on,winograd=off,{flags}}}") < 2e-6
 
 
-def scheduled(module: irtool.Module, target: VectorTarget, given: dict[str, Any] | None = None) -> Program:
-    weights = {n: a for n, a in (given or values(module)).items() if n != "x"}
+def scheduled(module: irtool.Module, target: VectorTarget, inputs: dict[str, Any] | None = None) -> Program:
+    weights = {n: a for n, a in (inputs or values(module)).items() if n != "x"}
     program = lower_module(prepare(bind_params(module, weights)))
     schedule_program(program, target)
     return program
@@ -129,13 +129,13 @@ def test_every_shape_has_its_results(rows: int, sizes: tuple[int, int], limits: 
     """Blocks on the stack and in bands, with much smaller rows or without, the last one with rows that do not exist: the nest, run in
     Python, beside the interpreter."""
     module = dense(str(rows), *sizes)
-    given = values(module)
-    given["x"][3::7] *= 1e-3
-    expected = np.asarray(irtool.evaluate(module, list(given.values())))
+    inputs = values(module)
+    inputs["x"][3::7] *= 1e-3
+    expected = np.asarray(irtool.evaluate(module, list(inputs.values())))
     program = scheduled(module, VectorTarget(16, 16, strassen="on", **limits))
     assert [k.choice.strategy for k in program.kernels] == ["strassen"]
-    (made,) = run_program(program, [given["x"]])
-    np.testing.assert_allclose(made, expected, atol=1e-4)
+    (actual,) = run_program(program, [inputs["x"]])
+    np.testing.assert_allclose(actual, expected, atol=1e-4)
 
 
 @pytest.mark.promise("strassen")
@@ -167,9 +167,9 @@ def test_what_is_left_alone() -> None:
     program = lower_module(prepare(module))
     schedule_program(program, every)
     assert "strassen" not in [k.choice.strategy for k in program.kernels]
-    given = values(module)
-    given["w"][3, 4] = np.inf
-    assert "strassen" not in [k.choice.strategy for k in scheduled(module, every, given).kernels]
+    inputs = values(module)
+    inputs["w"][3, 4] = np.inf
+    assert "strassen" not in [k.choice.strategy for k in scheduled(module, every, inputs).kernels]
 
 
 @pytest.mark.promise("strassen")
@@ -268,11 +268,11 @@ def test_errors_are_relative_to_each_row(way: str, rows: int) -> None:
     x = x.astype("float32")
     x[rows // 2] = 0
     w = generator.standard_normal((64, 64)).astype("float32")
-    made = product(x, "%0", way, w=w)
+    actual = product(x, "%0", way, w=w)
     expected = x.astype("float64") @ w.T.astype("float64")
-    assert not made[rows // 2].any(), "zeros, as the product that is written has them"
+    assert not actual[rows // 2].any(), "zeros, as the product that is written has them"
     largest = np.maximum(np.abs(expected).max(axis=1, keepdims=True), 1e-30)
-    assert (np.abs(made - expected) / largest).max() < 3e-5
+    assert (np.abs(actual - expected) / largest).max() < 3e-5
 
 
 @pytest.mark.promise("strassen")
@@ -284,10 +284,10 @@ def test_what_is_not_finite_stays_in_its_row(way: str, value: float) -> None:
     for row in (0, 17, 44):
         changed = x.copy()
         changed[row, 5] = value
-        made = product(changed, "%0", way)
+        result = product(changed, "%0", way)
         others = np.arange(45) != row
-        np.testing.assert_allclose(made[others], plain[others], rtol=0, atol=1e-4)
-        assert not np.isfinite(made[row]).all() or value == 3e38
+        np.testing.assert_allclose(result[others], plain[others], rtol=0, atol=1e-4)
+        assert not np.isfinite(result[row]).all() or value == 3e38
 
 
 @pytest.mark.promise("strassen")
@@ -298,8 +298,8 @@ def test_residuals_are_added_once(way: str, factor: float) -> None:
     x = np.random.default_rng(3).standard_normal((45, 64)).astype("float32")
     x[4] *= np.float32(factor)
     plain = product(x, "nn.bias_add(%0, %b)", way)
-    made = product(x, "add(nn.bias_add(%0, %b), %x)", way)
-    np.testing.assert_allclose(made, plain + x, rtol=0, atol=1e-4)
+    actual = product(x, "add(nn.bias_add(%0, %b), %x)", way)
+    np.testing.assert_allclose(actual, plain + x, rtol=0, atol=1e-4)
 
 
 @pytest.mark.promise("strassen")
@@ -310,10 +310,10 @@ def test_a_norm_of_rows_of_zeros(way: str, smallest: float) -> None:
     x = np.random.default_rng(3).standard_normal((64, 64)).astype("float32")
     x[::5] = 0
     x[1] *= np.float32(smallest)
-    made = product(x, "divide(%0, add(sqrt(sum(multiply(%0, %0), axis=[-1], keepdims=True)), 1e-12f))", way)
-    assert not made[::5].any()
+    normalised = product(x, "divide(%0, add(sqrt(sum(multiply(%0, %0), axis=[-1], keepdims=True)), 1e-12f))", way)
+    assert not normalised[::5].any()
     others = np.arange(64) % 5 > 0
-    np.testing.assert_allclose((made[others] ** 2).sum(axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose((normalised[others] ** 2).sum(axis=1), 1, rtol=1e-5)
 
 
 @pytest.mark.promise("strassen")
@@ -323,9 +323,9 @@ def test_weights_of_other_sizes_are_left_alone(place: Any, factor: float) -> Non
     """A filter of zeros has zeros for results, and what meets small weights only may be large."""
     every = VectorTarget(32, 16, strassen="on")
     module = dense("20", 16, 32)
-    given = values(module)
+    inputs = values(module)
     assert strategies(module, every) == ["strassen"]
-    given["w"][place] *= factor
-    assert "strassen" not in [k.choice.strategy for k in scheduled(module, every, given).kernels]
-    given["w"][:] = 0
-    assert [k.choice.strategy for k in scheduled(module, every, given).kernels] == ["strassen"]
+    inputs["w"][place] *= factor
+    assert "strassen" not in [k.choice.strategy for k in scheduled(module, every, inputs).kernels]
+    inputs["w"][:] = 0
+    assert [k.choice.strategy for k in scheduled(module, every, inputs).kernels] == ["strassen"]

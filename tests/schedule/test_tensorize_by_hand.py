@@ -47,8 +47,8 @@ def numbers(dtype: str, shape: tuple[int, ...], seed: int) -> np.ndarray:
     if dtype == "bfloat16":
         return g.standard_normal(shape).astype(ml_dtypes.bfloat16)
     limits = np.iinfo(dtype)
-    found = g.integers(limits.min, limits.max + 1, shape)
-    return np.where(g.random(shape) < 1 / 3, g.choice([limits.min, limits.max], shape), found).astype(dtype)
+    random = g.integers(limits.min, limits.max + 1, shape)
+    return np.where(g.random(shape) < 1 / 3, g.choice([limits.min, limits.max], shape), random).astype(dtype)
 
 
 def taken(name: str) -> tuple[str, str]:

@@ -22,8 +22,8 @@ TARGET = VectorTarget()
 
 def shared(root) -> list[int]:
     """Extents of the loops that are one, in the first parallel loop."""
-    made = share_loops(root, TARGET)
-    outer = next(s for s in pre_order(made) if isinstance(s, For) and s.kind == PARALLEL)
+    loops = share_loops(root, TARGET)
+    outer = next(s for s in pre_order(loops) if isinstance(s, For) and s.kind == PARALLEL)
     return [int(s.extent.value) for s in shared_loops(outer)]
 
 
@@ -153,9 +153,9 @@ def test_kernels_that_arrive_scheduled_are_shared_in_parts_too() -> None:
     kernel = Kernel("k", [store.value.source, store.buffer], (), nests=[root], finished=True)
     program = Program({}, [kernel], [])
     next(stage for stage in SCHEDULE if stage.name == "ShareLoops").run(program, TARGET)
-    (made,) = program.kernels
-    assert made.nests == (root,)
-    assert list(made.shares.values()) == [6400 // TARGET.most_parts]
+    (scheduled,) = program.kernels
+    assert scheduled.nests == (root,)
+    assert list(scheduled.shares.values()) == [6400 // TARGET.most_parts]
 
 
 def parts_of_last_product(channels: int, outputs: int, size: int, tmp_path) -> list[int]:

@@ -76,8 +76,8 @@ def test_any_extent_is_in_full_vectors(n, again):
     choice = choose_register_tile(r, AVX512, again)
     assert choice is not None and choice.lanes == 16
     parts = tile_reduction(Block.of(r), choice, AVX512)
-    made = sorted({b.ranges.get(j, (0, n)) for b in parts})
-    assert made[0][0] == 0 and made[-1][1] == n and all(b >= c for (_, b), (c, _) in pairwise(made))
+    bounds = sorted({b.ranges.get(j, (0, n)) for b in parts})
+    assert bounds[0][0] == 0 and bounds[-1][1] == n and all(b >= c for (_, b), (c, _) in pairwise(bounds))
     widths = {b.tile[-1][1] for b in parts if b.tile}
     assert widths == {16} if again else 16 in widths
 

@@ -97,12 +97,12 @@ def test_blocks_on_every_machine(dtype: str, last: bool) -> None:
 
 
 def test_positions_are_counted_in_as_few_bits_as_hold_them() -> None:
-    for classes, wanted in ((256, "uint8"), (257, "uint16"), (1 << 16, "uint16"), ((1 << 16) + 1, "int32")):
+    for classes, dtype in ((256, "uint8"), (257, "uint16"), (1 << 16, "uint16"), ((1 << 16) + 1, "int32")):
         program = lower_module(prepare(module_of("argmax(%x, axis=[0])", (classes, 300), "int8")))
         schedule_program(program, MACHINES[-1])
         (kernel,) = program.kernels
-        found = {s.buffer.dtype for s in pre_order(kernel.body) if isinstance(s, Store) and s.buffer.name == "acc0_v"}
-        assert found == {wanted}
+        dtypes = {s.buffer.dtype for s in pre_order(kernel.body) if isinstance(s, Store) and s.buffer.name == "acc0_v"}
+        assert dtypes == {dtype}
 
 
 @pytest.mark.parametrize(("shape", "axis"), [((64, 1000), 1), ((1, 21, 32, 32), 1)])
@@ -147,8 +147,8 @@ def test_first_elements_of_long_rows(dtype: str, ascend: bool) -> None:
         data += [np.full(flat, v, dtype) for v in (HOSTILE[:3] if dtype.startswith("float") else (0, 127))]
         built = irtool.build(module, mcpu="native", cflags="-O1")
         for x in data:
-            given = np.ascontiguousarray(x if axis else x.T)
-            for got, want in zip(built.run([given]), irtool.evaluate(module, [given]), strict=True):
+            transposed = np.ascontiguousarray(x if axis else x.T)
+            for got, want in zip(built.run([transposed]), irtool.evaluate(module, [transposed]), strict=True):
                 np.testing.assert_array_equal(got, want, f"{shape} {k} {x}")
 
 

@@ -28,9 +28,9 @@ def test_values(kind: str, shape: tuple[int, ...], size: tuple[int, int], dtype:
     for vector in ("auto", "none"):
         built = irtool.build(module, cflags="-O1", vector=vector)
         np.testing.assert_allclose(built.run([x]), irtool.evaluate(module, [x]), rtol=1e-5, atol=1e-6)
-    said = [k["reason"] for k in built.report["kernels"]]
+    reasons = [k["reason"] for k in built.report["kernels"]]
     if is_short is not None:  # of other types other strategies may be chosen
-        assert any("in one expression each" in s for s in said) == is_short, said
+        assert any("in one expression each" in s for s in reasons) == is_short, reasons
 
 
 def test_the_code_and_the_workspace_are_small(tmp_path: Path) -> None:

@@ -43,10 +43,10 @@ def blocks_of_temporaries(text: str, weights: dict[str, np.ndarray]) -> set[int]
 
 
 @pytest.mark.parametrize(
-    ("channels", "window", "beside"), [(40, 1, 40), (72, 1, 72), (48, 1, 16), (24, 1, 8), (40, 3, 8)]
+    ("channels", "window", "block"), [(40, 1, 40), (72, 1, 72), (48, 1, 16), (24, 1, 8), (40, 3, 8)]
 )
-def test_channels_lie_in_blocks_or_all_beside_each_other(channels: int, window: int, beside: int) -> None:
-    assert beside in blocks_of_temporaries(*separable(channels, window))
+def test_channels_lie_in_blocks_or_all_beside_each_other(channels: int, window: int, block: int) -> None:
+    assert block in blocks_of_temporaries(*separable(channels, window))
 
 
 @pytest.mark.parametrize("channels", [40, 56, 72, 200])
@@ -55,5 +55,5 @@ def test_results_are_those_of_the_interpreter(channels: int) -> None:
     x = np.random.default_rng(1).standard_normal((1, 16, 9, 9)).astype("float32")
     module = irtool.parse(text)
     expected = np.asarray(irtool.evaluate(module, {"x": x, **weights}))
-    found = np.asarray(irtool.build(module, weights).run([x]))
-    assert np.abs(found - expected).max() <= 1e-5 * np.abs(expected).max()
+    actual = np.asarray(irtool.build(module, weights).run([x]))
+    assert np.abs(actual - expected).max() <= 1e-5 * np.abs(expected).max()

@@ -40,23 +40,23 @@ def scheduled(module: irtool.Module, target: VectorTarget) -> Program:
 
 def temporaries(program: Program) -> list[str]:
     """The types of what kernels leave for others, in order."""
-    found = [s.outputs[0].resolve() for s in steps(program.functions["main"].body) if isinstance(s, RunKernel)]
-    return [slot.dtype for slot in found if slot.kind == TEMP]
+    slots = [s.outputs[0].resolve() for s in steps(program.functions["main"].body) if isinstance(s, RunKernel)]
+    return [slot.dtype for slot in slots if slot.kind == TEMP]
 
 
 @pytest.mark.parametrize(
-    ("dtype", "products", "wanted"),
+    ("dtype", "products", "dtypes"),
     [
         ("bfloat16", 2, ["bfloat16", "bfloat16"]),
         ("bfloat16", 1, ["bfloat16", "float32"]),
         ("float16", 2, ["float16", "float32"]),
     ],
 )
-def test_what_products_read_is_wide(dtype: str, products: int, wanted: list[str]) -> None:
+def test_what_products_read_is_wide(dtype: str, products: int, dtypes: list[str]) -> None:
     """A depthwise convolution reads each element nine times, in vectors; products of pairs read words of 16 bits."""
     module = module_of(SEPARABLE, dtype)
     target = VectorTarget(64, 32, paired_products=products, blocked_updates=1)
-    assert temporaries(scheduled(module, target)) == wanted
+    assert temporaries(scheduled(module, target)) == dtypes
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_results_are_those_of_the_interpreter(dtype: str, target: str, bound: bo
     module, values = module_of(SEPARABLE, dtype), values_of(dtype)
     want = np.asarray(irtool.evaluate(module, values))
     weights = {n: values.pop(n) for n in "ad"} if bound else {}
-    made = irtool.build(module, weights, target=f"c{{{target},blocked_updates=1}}", cflags="-O1")
-    got = np.asarray(made.run(values))
+    artifact = irtool.build(module, weights, target=f"c{{{target},blocked_updates=1}}", cflags="-O1")
+    got = np.asarray(artifact.run(values))
     np.testing.assert_allclose(got, want, rtol=0, atol=2e-2 * np.abs(want).max())
 
 

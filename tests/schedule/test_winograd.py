@@ -153,12 +153,12 @@ TRANSPOSED: dict[str, tuple[irtool.Module, str, int]] = {
 def test_phases_are_convolutions(case: str) -> None:
     """Each phase of a strided transposed convolution is one of its own, with its own weights."""
     module, flags, count = TRANSPOSED[case]
-    given = values(module)
-    x = given.pop("x")
-    expected = np.asarray(irtool.evaluate(module, [x, *given.values()]))
-    built = irtool.build(module, params=given, inputs=["x"], target=f"c{{{flags}}}")
-    made = np.asarray(built.run([x]))
-    assert float(np.abs(made - expected).max() / np.abs(expected).max()) < 1e-5
+    inputs = values(module)
+    x = inputs.pop("x")
+    expected = np.asarray(irtool.evaluate(module, [x, *inputs.values()]))
+    built = irtool.build(module, params=inputs, inputs=["x"], target=f"c{{{flags}}}")
+    actual = np.asarray(built.run([x]))
+    assert float(np.abs(actual - expected).max() / np.abs(expected).max()) < 1e-5
     stages = [s for k in built.report["kernels"] if "nn.conv2d_transpose" in k["operators"] for s in k["stages"]]
     assert sum(s["strategy"] == "winograd" for s in stages) == count
 
@@ -247,9 +247,9 @@ def test_what_is_left_alone() -> None:
     program = lower_module(prepare(module))
     schedule_program(program, every)
     assert "winograd" not in [k.choice.strategy for k in program.kernels]
-    given = {n: a for n, a in values(module).items() if n != "x"}
-    given["w"][3, 4, 1, 2] = np.inf
-    program = lower_module(prepare(bind_params(module, given)))
+    weights = {n: a for n, a in values(module).items() if n != "x"}
+    weights["w"][3, 4, 1, 2] = np.inf
+    program = lower_module(prepare(bind_params(module, weights)))
     schedule_program(program, every)
     assert "winograd" not in [k.choice.strategy for k in program.kernels]
 
@@ -279,8 +279,8 @@ def test_rows_of_the_products_keep_to_sets_of_the_cache_of_their_own(channels: i
         if isinstance(s, Store) and s.buffer.name == "data":
             written.add(Load(s.buffer, s.indices))
     assert read and written
-    for found, moving, count in ((read, "tile_t", 16), (written, "x", 6)):
-        for e in found:
+    for indices, moving, count in ((read, "tile_t", 16), (written, "x", 6)):
+        for e in indices:
             terms, _ = Simplifier({}).linear(e.source.offset(e.indices))  # type: ignore[attr-defined]
             step = sum(4 * k for v, k in terms.items() if isinstance(v, Var) and v.name == moving)
             sets = [step * n // 64 % 64 for n in range(count)]
@@ -308,13 +308,13 @@ def half_values(module: irtool.Module, dtype: str) -> dict[str, Any]:
 def test_convolutions_of_halves(dtype: str) -> None:
     """Widened as they are transformed: as near as sums in float32 are."""
     module = in_halves(dtype, 16, (9, 11))
-    given = half_values(module, dtype)
-    x = given.pop("x")
-    want = np.asarray(irtool.evaluate(module, [x, *given.values()]))
+    inputs = half_values(module, dtype)
+    x = inputs.pop("x")
+    want = np.asarray(irtool.evaluate(module, [x, *inputs.values()]))
     for target in ("c{winograd=4,blocked_updates=1}", "c{winograd=2,mcpu=x86-64-v3}"):
-        made = irtool.build(module, params=given, inputs=["x"], target=target)
-        assert "winograd" in [k["strategy"] for k in made.report["kernels"]]
-        np.testing.assert_allclose(np.asarray(made.run([x])), want, rtol=1e-3, atol=1e-3)
+        artifact = irtool.build(module, params=inputs, inputs=["x"], target=target)
+        assert "winograd" in [k["strategy"] for k in artifact.report["kernels"]]
+        np.testing.assert_allclose(np.asarray(artifact.run([x])), want, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.promise("winograd")
@@ -329,21 +329,21 @@ def test_weights_that_are_held_as_bits(target: str) -> None:
   nn.conv2d(%1, %v, padding=[1, 1])
 }}"""
     module = irtool.infer_types(irtool.parse(text))
-    given = values(module)
-    x = given.pop("x")
-    want = np.asarray(irtool.evaluate(module, [x, *given.values()]))
+    inputs = values(module)
+    x = inputs.pop("x")
+    want = np.asarray(irtool.evaluate(module, [x, *inputs.values()]))
     for precision, most in (("bfloat16", 0.02), ("float16", 0.004)):
-        made = irtool.build(module, given, target=target, precision=f"{precision}{{layers=all}}")
-        assert "winograd" in [k["strategy"] for k in made.report["kernels"]]
-        assert np.abs(np.asarray(made.run([x])) - want).max() <= most * np.abs(want).max(), precision
+        artifact = irtool.build(module, inputs, target=target, precision=f"{precision}{{layers=all}}")
+        assert "winograd" in [k["strategy"] for k in artifact.report["kernels"]]
+        assert np.abs(np.asarray(artifact.run([x])) - want).max() <= most * np.abs(want).max(), precision
 
 
 def test_bits_of_infinity_are_not_finite() -> None:
     for value, most in ((np.inf, 0), (np.nan, 0), (3e38, 1)):
         module = in_halves("bfloat16", 16, (9, 11))
-        given = half_values(module, "bfloat16")
-        given["w"][3, 2, 1, 1] = value
-        bits = {n: a.view("uint16") for n, a in given.items() if n != "x"}
+        inputs = half_values(module, "bfloat16")
+        inputs["w"][3, 2, 1, 1] = value
+        bits = {n: a.view("uint16") for n, a in inputs.items() if n != "x"}
         program = lower_module(prepare(bind_params(module, bits)))
         schedule_program(program, VectorTarget(32, 16, winograd="4", blocked_updates=1))
         assert ["winograd"] * most == [k.choice.strategy for k in program.kernels if k.choice.strategy == "winograd"]
@@ -354,8 +354,8 @@ def test_words_of_pairs_or_transformed_tiles() -> None:
     """An instruction for pairs of bfloat16 numbers must halve the sums to be the faster one."""
     for channels, size, one, two in ((64, 56, True, True), (256, 14, True, False), (512, 7, True, False)):
         module = in_halves("bfloat16", channels, (size, size))
-        given = {n: a for n, a in half_values(module, "bfloat16").items() if n != "x"}
-        for products, wanted in ((1, one), (2, two)):
-            program = lower_module(prepare(bind_params(module, given)))
+        weights = {n: a for n, a in half_values(module, "bfloat16").items() if n != "x"}
+        for products, is_winograd in ((1, one), (2, two)):
+            program = lower_module(prepare(bind_params(module, weights)))
             schedule_program(program, VectorTarget(64, 32, paired_products=products))
-            assert ("winograd" in [k.choice.strategy for k in program.kernels]) == wanted, (channels, products)
+            assert ("winograd" in [k.choice.strategy for k in program.kernels]) == is_winograd, (channels, products)

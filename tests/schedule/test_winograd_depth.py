@@ -83,11 +83,11 @@ def test_results(case: str) -> None:
     """Errors are about 1e-6 of the largest result; threads change nothing."""
     module = network(**CASES[case])
     flags = FLAGS[list(CASES).index(case) % len(FLAGS)]
-    given = values(module)
-    x = given.pop("x")
-    expected = np.asarray(irtool.evaluate(module, [x, *given.values()]))
+    inputs = values(module)
+    x = inputs.pop("x")
+    expected = np.asarray(irtool.evaluate(module, [x, *inputs.values()]))
     built = [
-        irtool.build(module, params=given, inputs=["x"], target=f"c{{{flags}{threads}}}")
+        irtool.build(module, params=inputs, inputs=["x"], target=f"c{{{flags}{threads}}}")
         for threads in ("", ",openmp=true,parallel_updates=1")
     ]
     assert ("winograd" in [k["strategy"] for k in built[0].report["kernels"]]) == ("vector=none" not in flags)
@@ -146,11 +146,11 @@ def test_where_it_is_taken() -> None:
 
 def test_strict_sums_are_as_written() -> None:
     module = network((4, 28, 28), channels=64, filters=64)
-    given = values(module)
-    del given["x"]
-    for target, wanted in (("c", True), ("c{math=strict}", False), ("c{winograd=off}", False)):
-        program = irtool.build(module, params=given, inputs=["x"], target=target, emit="c")
-        assert ("winograd" in [k["strategy"] for k in program.report["kernels"]]) == wanted
+    weights = values(module)
+    del weights["x"]
+    for target, is_winograd in (("c", True), ("c{math=strict}", False), ("c{winograd=off}", False)):
+        program = irtool.build(module, params=weights, inputs=["x"], target=target, emit="c")
+        assert ("winograd" in [k["strategy"] for k in program.report["kernels"]]) == is_winograd
 
 
 @pytest.mark.promise("replay")
@@ -177,11 +177,11 @@ def test_taps_that_lie_in_the_padding() -> None:
     def axis(results: int, taps: int, stride: int, shift: int, slices: int) -> DepthAxis:
         return DepthAxis(shift, 0, slices - 1, Var("of"), results, Var("slice"), taps, stride, 1)
 
-    def found(a: DepthAxis) -> tuple[int, int, int]:
+    def window(a: DepthAxis) -> tuple[int, int, int]:
         return a.skipped, a.taps, a.shift
 
-    assert found(axis(4, 3, 1, -1, 4).trimmed()) == (0, 3, -1)
-    assert found(axis(1, 3, 2, -1, 1).trimmed()) == (1, 1, 0)
-    assert found(axis(1, 3, 2, -1, 2).trimmed()) == (1, 2, 0)
-    assert found(axis(2, 5, 1, -4, 2).trimmed()) == (3, 2, -1)
-    assert found(axis(1, 2, 1, -5, 1).trimmed()) == (0, 1, -5), "nothing but padding"
+    assert window(axis(4, 3, 1, -1, 4).trimmed()) == (0, 3, -1)
+    assert window(axis(1, 3, 2, -1, 1).trimmed()) == (1, 1, 0)
+    assert window(axis(1, 3, 2, -1, 2).trimmed()) == (1, 2, 0)
+    assert window(axis(2, 5, 1, -4, 2).trimmed()) == (3, 2, -1)
+    assert window(axis(1, 2, 1, -5, 1).trimmed()) == (0, 1, -5), "nothing but padding"

@@ -94,8 +94,8 @@ def test_where_it_is_taken() -> None:
 def test_weights_of_parts_lie_before_channels() -> None:
     """Parts are steps of the sum; the last one is filled up with zeros."""
     w = np.arange(1.0, 15.0, dtype="float32").reshape(1, 2, 7)
-    made = transform_weights(w, (0, 1, 2), 4, WindowShape((1, 3), (1, 1), (1, 3)), 1, range(6))
-    first = made[0, 0, :, 0]  # at the point 0, that is the first tap, over the differences from the other points
+    transformed = transform_weights(w, (0, 1, 2), 4, WindowShape((1, 3), (1, 1), (1, 3)), 1, range(6))
+    first = transformed[0, 0, :, 0]  # at the point 0, that is the first tap, over the differences from the other points
     np.testing.assert_allclose(first / first[0], [1, 8, 4, 11, 7, 14])
-    last = made[0, -1, :, 0]  # at infinity, the last tap
+    last = transformed[0, -1, :, 0]  # at infinity, the last tap
     np.testing.assert_array_equal(last, [3, 10, 6, 13, 0, 0])

@@ -61,9 +61,9 @@ def test_operations_keep_their_values(name: str, dtype: str) -> None:
                 continue
             want = dtypes.round_to(compute(a, b), both.dtype)
             ca, cb = const(a, dtype), const(b, dtype)
-            made = [build(ca, cb), substitute(both, {x: ca, y: cb}), substitute(left, {y: cb})]
-            made.append(substitute(build(x, cb), {x: ca}))
-            assert [literal(e) for e in made] == [want] * 4, (a, b)
+            results = [build(ca, cb), substitute(both, {x: ca, y: cb}), substitute(left, {y: cb})]
+            results.append(substitute(build(x, cb), {x: ca}))
+            assert [literal(e) for e in results] == [want] * 4, (a, b)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int32"])
@@ -74,13 +74,13 @@ def test_literals_that_meet_keep_their_values(first: str, second: str, dtype: st
     for a in (-3, 2, 5):
         for b in (-2, 3, 4):
             one = OPERATIONS[first][0](x, const(a, dtype))
-            made = [OPERATIONS[second][0](one, const(b, dtype)), OPERATIONS[second][0](const(b, dtype), one)]
+            results = [OPERATIONS[second][0](one, const(b, dtype)), OPERATIONS[second][0](const(b, dtype), one)]
             for n in (-9, -1, 1, 6):
                 within = dtypes.round_to(OPERATIONS[first][1](n, a), dtype)
                 want = [OPERATIONS[second][1](within, b)]
                 if within:
                     want.append(OPERATIONS[second][1](b, within))
-                got = [literal(substitute(e, {x: const(n, dtype)})) for e in made[: len(want)]]
+                got = [literal(substitute(e, {x: const(n, dtype)})) for e in results[: len(want)]]
                 assert got == [dtypes.round_to(w, dtype) for w in want], (n, a, b)
 
 
@@ -96,12 +96,12 @@ def test_what_is_known_of_a_difference() -> None:
 def test_a_negation_is_the_opposite(name: str, dtype: str) -> None:
     build, compute = OPERATIONS[name]
     x, y = Var("x", dtype), Var("y", dtype)
-    made = te.logical_not(build(x, y))
-    assert isinstance(made, Not) == (dtype == "float32"), "of a NaN, nothing is the opposite"
+    negation = te.logical_not(build(x, y))
+    assert isinstance(negation, Not) == (dtype == "float32"), "of a NaN, nothing is the opposite"
     for a in (1, 2):
         for b in (1, 2):
             values = {x: const(a, dtype), y: const(b, dtype)}
-            inner = made.value if isinstance(made, Not) else made
+            inner = negation.value if isinstance(negation, Not) else negation
             assert literal(substitute(inner, values)) == (compute(a, b) != (dtype == "int32"))
 
 
@@ -123,8 +123,8 @@ def test_truth_values() -> None:
 @pytest.mark.parametrize("build, lazy", [(te.select, False), (te.if_then_else, True)])
 def test_a_choice(build, lazy) -> None:
     x, y, c = Var("x"), Var("y"), Var("c", "bool")
-    made = build(c, x, y)
-    assert isinstance(made, Select) and (made.then, made.other, made.lazy) == (x, y, lazy)
+    choice = build(c, x, y)
+    assert isinstance(choice, Select) and (choice.then, choice.other, choice.lazy) == (x, y, lazy)
     assert build(const(True), x, y) is x and build(const(False), x, y) is y and build(c, x, x) is x
 
 
@@ -134,8 +134,8 @@ def test_casts_of_literals() -> None:
     assert literal(te.cast(const(3), "float32")) == 3.0 and te.cast(const(3), "float32").dtype == "float32"
     assert literal(te.cast(const(3), "bool")) == 1
     assert [literal(te.cast(const(v, "float32"), "int8")) for v in (127.0, -128.0)] == [127, -128]
-    for held in (128.0, -129.0, math.inf, math.nan):
-        assert isinstance(te.cast(const(held, "float32"), "int8"), te.Cast), "left to the rule of casts at run time"
+    for number in (128.0, -129.0, math.inf, math.nan):
+        assert isinstance(te.cast(const(number, "float32"), "int8"), te.Cast), "left to the rule of casts at run time"
     x = Var("x")
     assert te.cast(x, "int32") is x
 

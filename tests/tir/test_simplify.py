@@ -71,14 +71,14 @@ def expressions() -> st.SearchStrategy[Expr]:
 @given(expressions())
 def test_values_are_kept_and_ranges_hold(e: Expr) -> None:
     simplify = Simplifier()
-    made = simplify(e)
-    low, high = simplify.range(made)
+    simplified = simplify(e)
+    low, high = simplify.range(simplified)
     for i in range(5):
         for j in (0, 1, 7, 15):
             for k in range(3):
                 env = {"i": i, "j": j, "k": k}
-                assert value(made, env) == value(e, env), (e, made, env)
-                assert low <= value(made, env) <= high
+                assert value(simplified, env) == value(e, env), (e, simplified, env)
+                assert low <= value(simplified, env) <= high
 
 
 def test_divisions_of_blocked_indices_vanish() -> None:
@@ -132,11 +132,11 @@ def test_comparisons_of_sums_keep_their_truth(
             left = left + axis * k
         else:
             right = right - axis * k
-    made = Simplifier()(Binary(op, left + by, right, "bool"))
+    simplified = Simplifier()(Binary(op, left + by, right, "bool"))
     for i in range(5):
         for j in (0, 1, 8, 14, 15):
             for k in (0, 2):
                 env = {"i": i, "j": j, "k": k}
                 total = factors[0] * i + factors[1] * j + factors[2] * k + by
                 want = {"<": total < 0, "<=": total <= 0, "==": total == 0, "!=": total != 0}[op]
-                assert value(made, env) == want, (made, env)
+                assert value(simplified, env) == want, (simplified, env)
