@@ -96,8 +96,8 @@ def test_powers_with_a_constant(vector):
     got = irtool.build(irtool.infer_types(m), vector=vector).run([x])
     exact = x.astype("float64")
     with np.errstate(all="ignore"):
-        wanted = [*(np.power(exact, e) for e in exponents), *(np.power(b, exact) for b in bases)]
-        for about, values, want in zip([*exponents, *bases], got, wanted, strict=True):
+        expected = [*(np.power(exact, e) for e in exponents), *(np.power(b, exact) for b in bases)]
+        for about, values, want in zip([*exponents, *bases], got, expected, strict=True):
             distance = units(values, want)
             worst = int(distance.argmax())
             assert distance[worst] <= LIMIT, (about, x[worst], values[worst], distance[worst])

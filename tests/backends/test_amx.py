@@ -51,8 +51,8 @@ def numbers(dtype: str, shape: Sequence[int], seed: int) -> np.ndarray:
     if dtype == "bfloat16":
         return (g.standard_normal(shape) * 2.0 ** g.integers(-8, 8, shape)).astype(ml_dtypes.bfloat16)
     limits = np.iinfo(dtype)
-    found = g.integers(limits.min, limits.max + 1, shape)
-    return np.where(g.random(shape) < 1 / 3, g.choice([limits.min, limits.max], shape), found).astype(dtype)
+    random = g.integers(limits.min, limits.max + 1, shape)
+    return np.where(g.random(shape) < 1 / 3, g.choice([limits.min, limits.max], shape), random).astype(dtype)
 
 
 # -- the meaning -------------------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ class Program:
             self.params["v"] = numbers(kinds[1], (w.shape[0], w.shape[0], 1, 1), 5)
         self.folder = folder
         target = f"c{{{MACHINE},parallel_updates=1}}"
-        made = irtool.build(
+        artifact = irtool.build(
             self.module,
             self.params,
             name="m",
@@ -174,8 +174,8 @@ class Program:
             mcpu=mcpu,
             **options,
         )
-        self.strategies = [s["strategy"] for k in made.report["kernels"] for s in k["stages"]]
-        self.out = made.report["outputs"][0]
+        self.strategies = [s["strategy"] for k in artifact.report["kernels"] for s in k["stages"]]
+        self.out = artifact.report["outputs"][0]
 
     def wanted(self) -> np.ndarray:
         return np.asarray(irtool.evaluate(self.module, {"x": self.x, **self.params}))
@@ -273,9 +273,9 @@ def test_plain_code_gives_the_same_bits(case: str, kinds: tuple[str, str], tmp_p
     params = {"w": w, **({"v": numbers(kinds[1], (w.shape[0],) * 2 + (1, 1), 5)} if "conv" in CASES[case][0] else {})}
     target = f"c{{{MACHINE}}}"
     plain = "-DIRT_NO_VECTOR -DIRT_NO_NOTICE"
-    made = [irtool.build(module, params, target=target, mcpu=MCPU, cflags=f) for f in ("", plain)]
-    assert any(s["strategy"] == "amx_tile" for k in made[0].report["kernels"] for s in k["stages"])
-    np.testing.assert_array_equal(*(np.asarray(m.run([x])) for m in made))
+    artifacts = [irtool.build(module, params, target=target, mcpu=MCPU, cflags=f) for f in ("", plain)]
+    assert any(s["strategy"] == "amx_tile" for k in artifacts[0].report["kernels"] for s in k["stages"])
+    np.testing.assert_array_equal(*(np.asarray(m.run([x])) for m in artifacts))
 
 
 # -- compilers and processors ------------------------------------------------------------------------------------------
@@ -293,13 +293,13 @@ def test_the_inner_loop_has_a_load_for_each_product(
         pytest.skip(f"no {cc} for x86-64")
     text = f'{V}def @main(%x: Tensor[(64, 2048), {kinds[0]}], %w: Tensor[(64, 2048), {kinds[1]}]) {{ nn.dense(%x, %w, units=64, out_dtype="{"float32" if kinds == PAIRS else "int32"}") }}'
     options = {"mcpu": "sapphirerapids", "cc": cc, "weights": "file"}
-    made = irtool.build(
+    artifact = irtool.build(
         irtool.parse(text), {"w": numbers(kinds[1], (64, 2048), 1)}, name="m", emit="c", out_dir=tmp_path, **options
     )
-    line = made.report["compile"].split(" -c ")[0].split()
+    line = artifact.report["compile"].split(" -c ")[0].split()
     warnings = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-Wno-psabi"]
     subprocess.run([*line, *warnings, "-S", "-o", "m.s", "m.c"], cwd=tmp_path, check=True)
-    hottest = max(loops((tmp_path / "m.s").read_text()), key=lambda found: count(rf"\b{instruction}\b", found))
+    hottest = max(loops((tmp_path / "m.s").read_text()), key=lambda loop: count(rf"\b{instruction}\b", loop))
     products = count(rf"\b{instruction}\b", hottest)
     assert products >= 4 and products == count(r"\btileloadd\b", hottest), hottest
     assert not count(r"%[xyz]mm\d|call|%r[sb]p", hottest), hottest
@@ -323,10 +323,10 @@ def test_which_processors_have_tiles() -> None:
 )
 def test_what_stays_in_vectors(call: str, data: tuple[int, ...], weights: tuple[int, ...]) -> None:
     text = f"{V}def @main(%x: Tensor[{data}, uint8], %w: Tensor[{weights}, int8]) {{ {call} }}".replace("$", '"int32"')
-    made = irtool.build(
+    artifact = irtool.build(
         irtool.parse(text), {"w": numbers("int8", weights, 1)}, target="c{byte_tiles=16}", mcpu="x86-64-v4", emit="c"
     )
-    assert all(s["strategy"] != "amx_tile" for k in made.report["kernels"] for s in k["stages"])
+    assert all(s["strategy"] != "amx_tile" for k in artifact.report["kernels"] for s in k["stages"])
 
 
 @pytest.mark.parametrize("kinds", [*BYTES, PAIRS], ids="-".join)
@@ -364,5 +364,5 @@ def test_no_copy_of_rows_that_tiles_read() -> None:
     }}"""
     w = numbers("bfloat16", (64, 64), 1)
     target = "c{pair_tiles=16,blocked_updates=1}"
-    made = irtool.build(irtool.parse(text), {"w": w}, target=target, mcpu="x86-64-v4", emit="c")
-    assert [s["strategy"] for s in made.report["kernels"][-1]["stages"]] == ["amx_tile"]
+    artifact = irtool.build(irtool.parse(text), {"w": w}, target=target, mcpu="x86-64-v4", emit="c")
+    assert [s["strategy"] for s in artifact.report["kernels"][-1]["stages"]] == ["amx_tile"]

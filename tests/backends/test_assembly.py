@@ -59,7 +59,7 @@ def test_the_hottest_loop_spills_nothing_and_loads_little(tmp_path: Path, proces
         pytest.skip("gcc makes code for another architecture")
     shape = {DENSE: (192, 256), FEW_ROWS: (192, 256), CONV: (64, 64, 1, 1), WINDOW: (32, 32, 3, 3)}[text]
     weights = {"w": np.random.default_rng(0).random(shape, "float32")}
-    made = irtool.build(
+    artifact = irtool.build(
         irtool.parse(text),
         weights,
         name="net",
@@ -70,7 +70,7 @@ def test_the_hottest_loop_spills_nothing_and_loads_little(tmp_path: Path, proces
         out_dir=tmp_path,
         weights="file",
     )
-    line = made.report["compile"].split(" -c ")[0]
+    line = artifact.report["compile"].split(" -c ")[0]
     done = subprocess.run(
         [*line.split(), "-S", "-o", "net.s", "net.c"], cwd=tmp_path, capture_output=True, text=True, check=True
     )

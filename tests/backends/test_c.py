@@ -197,10 +197,10 @@ def test_results_do_not_depend_on_what_is_in_the_workspace(net, tmp_path):
     library = ctypes.CDLL(str(tmp_path / "net.so"))
     if (tmp_path / "net.bin").exists():
         data = np.fromfile(tmp_path / "net.bin", "uint8")
-        held = np.zeros(data.size + 64, "uint8")
-        start = -held.ctypes.data % 64
-        held[start : start + data.size] = data
-        library.net_set_weights(ctypes.c_void_p(held.ctypes.data + start))
+        buffer = np.zeros(data.size + 64, "uint8")
+        start = -buffer.ctypes.data % 64
+        buffer[start : start + data.size] = data
+        library.net_set_weights(ctypes.c_void_p(buffer.ctypes.data + start))
     arena = np.full(artifact.arena_bytes + 64, 0xFF, "uint8")
     outputs = [np.empty_like(w) for w in want]
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (arena,)]

@@ -15,11 +15,11 @@ from tests.backends.instructions import X86
 pytestmark = pytest.mark.usefixtures("own_machine")
 
 
-def core(folder: Path, siblings: str, *found: tuple[str, str, str, str]) -> Path:
+def core(folder: Path, siblings: str, *levels: tuple[str, str, str, str]) -> Path:
     """What Linux has of a core: its threads, and of each cache the level, the type, the size and who shares it."""
     (folder / "topology").mkdir(parents=True)
     (folder / "topology" / "thread_siblings_list").write_text(siblings + "\n")
-    for n, values in enumerate(found):
+    for n, values in enumerate(levels):
         (folder / "cache" / f"index{n}").mkdir(parents=True)
         for name, value in zip(("level", "type", "size", "shared_cpu_list"), values, strict=True):
             (folder / "cache" / f"index{n}" / name).write_text(value + "\n")

@@ -69,20 +69,20 @@ def test_constants(dtype: str, target: str, place: str) -> None:
         least, kind = float(np.finfo(dtype).tiny), np.dtype(dtype)
     values = np.array([1.0, least, least / 2, -least / 4, 0.0, -0.0, np.inf, -3.0], "float64").astype(kind)
     module = irtool.parse(f"def @main(%x: Tensor[(8), {dtype}], %w: Tensor[(8), {dtype}]) {{ where(%x > %x, %x, %w) }}")
-    given = values.copy()
+    before = values.copy()
     fast, strict = (
         irtool.build(module, {"w": values}, math=math, target=target, weights=place) for math in ("fast", "strict")
     )
-    assert np.array_equal(values.view("uint8"), given.view("uint8"))
-    said = [w for w in fast.report["warnings"] if "denormal" in w]
-    assert said == [
+    assert np.array_equal(values.view("uint8"), before.view("uint8"))
+    warnings = [w for w in fast.report["warnings"] if "denormal" in w]
+    assert warnings == [
         "note: 2 of 8 floating-point constants are denormal numbers, and 0 in this build; --math=strict keeps them"
     ]
     assert not any("denormal" in w for w in strict.report["warnings"])
-    wanted = np.where((np.abs(values) < values[1]), np.copysign(values.dtype.type(0), values), values)
+    flushed = np.where((np.abs(values) < values[1]), np.copysign(values.dtype.type(0), values), values)
     x = np.zeros(8, kind)
-    assert np.array_equal(np.signbit(fast.run([x])), np.signbit(wanted))
-    np.testing.assert_array_equal(np.asarray(fast.run([x]), "float64"), wanted.astype("float64"))
+    assert np.array_equal(np.signbit(fast.run([x])), np.signbit(flushed))
+    np.testing.assert_array_equal(np.asarray(fast.run([x]), "float64"), flushed.astype("float64"))
     np.testing.assert_array_equal(np.asarray(strict.run([x]), "float64"), values.astype("float64"))
 
 

@@ -170,13 +170,13 @@ def test_bytes_in_blocks_are_read_as_words_and_pooled_in_vectors(tmp_path: Path)
     }}"""
     x, w = numbers("uint8", 32 * 256, 1).reshape(1, 32, 16, 16), numbers("int8", 32 * 32 * 9, 2).reshape(32, 32, 3, 3)
     module = irtool.parse(text)
-    made = irtool.build(module, {"w": w}, name="m", out_dir=tmp_path, mcpu="icelake-server", weights="file")
+    artifact = irtool.build(module, {"w": w}, name="m", out_dir=tmp_path, mcpu="icelake-server", weights="file")
     code = (tmp_path / "m.c").read_text()
     assert "irt_vwords_i32x4(p0 +" in code
-    assert [k["strategy"] for k in made.report["kernels"] if "nn.max_pool2d" in k["operators"]] == ["register_tile"]
+    assert [k["strategy"] for k in artifact.report["kernels"] if "nn.max_pool2d" in k["operators"]] == ["register_tile"]
     if "avx512_vnni" in FLAGS:
-        wanted = irtool.evaluate(bind_params(irtool.infer_types(module), {"w": w}, "main"), [x])
-        np.testing.assert_array_equal(np.asarray(made.run([x])), np.asarray(wanted))
+        expected = irtool.evaluate(bind_params(irtool.infer_types(module), {"w": w}, "main"), [x])
+        np.testing.assert_array_equal(np.asarray(artifact.run([x])), np.asarray(expected))
 
 
 def test_the_hottest_loop_is_of_dot_products(tmp_path: Path) -> None:
@@ -207,5 +207,5 @@ def test_the_hottest_loop_of_a_microcontroller(case: str, mcpu: str, tmp_path: P
     )
     flags = [f"-mcpu={mcpu}", "-mthumb", "-std=c99", "-O3"]
     subprocess.run([ARMV7[0], *flags, "-S", "-o", "m.s", "m.c"], cwd=tmp_path, check=True)
-    found = [(sum("smlad" in x for x in lines), len(lines)) for lines in arm_loops((tmp_path / "m.s").read_text())]
-    assert any(smlads >= 8 and length <= 2 * 2 * smlads for smlads, length in found), found
+    counts = [(sum("smlad" in x for x in lines), len(lines)) for lines in arm_loops((tmp_path / "m.s").read_text())]
+    assert any(smlads >= 8 and length <= 2 * 2 * smlads for smlads, length in counts), counts

@@ -52,10 +52,10 @@ def test_bits_are_those_of_the_interpreter(layer: str, factors: str, mcpu: str) 
     weights = {"w": random.integers(-127, 128, (48, 32, 1, 1)).astype("int8")}
     for rounding in ROUNDINGS:
         for scale, values in (("Tensor[(48), float32]", scales), ("float32", scales[0])):
-            module, given = irtool.parse(rounded(rounding, call, data, scale)), {**weights, "s": np.asarray(values)}
-            wanted = irtool.evaluate(module, {**inputs, **given})
-            found = irtool.build(module, given, mcpu=mcpu, cflags="-O1").run(inputs)
-            np.testing.assert_array_equal(found, wanted, err_msg=f"{rounding}, {scale}")
+            module, params = irtool.parse(rounded(rounding, call, data, scale)), {**weights, "s": np.asarray(values)}
+            expected = irtool.evaluate(module, {**inputs, **params})
+            actual = irtool.build(module, params, mcpu=mcpu, cflags="-O1").run(inputs)
+            np.testing.assert_array_equal(actual, expected, err_msg=f"{rounding}, {scale}")
 
 
 def emitted(tmp_path: Path, rounding: str, layer: str = "alone", **options: str) -> tuple[irtool.Artifact, str]:
@@ -64,8 +64,8 @@ def emitted(tmp_path: Path, rounding: str, layer: str = "alone", **options: str)
     weights = {"s": np.geomspace(1e-5, 1e-3, 48).astype("float32"), "w": np.ones((48, 32, 1, 1), "int8")}
     text = rounded(rounding, call, data.replace("9, 11", "8, 12"), "Tensor[(48), float32]")  # no elements are left
     module = irtool.parse(text)
-    made = irtool.build(module, weights, name="net", emit="c", out_dir=tmp_path, **options)
-    return made, (tmp_path / "net.c").read_text()
+    artifact = irtool.build(module, weights, name="net", emit="c", out_dir=tmp_path, **options)
+    return artifact, (tmp_path / "net.c").read_text()
 
 
 @pytest.mark.parametrize("layer", LAYERS)
@@ -74,17 +74,17 @@ def test_products_and_shifts_are_instructions(tmp_path: Path, rounding: str, lay
     emitted(tmp_path, rounding, layer, mcpu="x86-64-v4")
     if not shutil.which("gcc"):
         pytest.skip("gcc is not installed")
-    made = subprocess.run(
+    process = subprocess.run(
         ["gcc", "-O3", "-march=x86-64-v4", "-S", "-o", "-", str(tmp_path / "net.c")],
         capture_output=True,
         text=True,
         check=False,
     )
-    if made.returncode:
+    if process.returncode:
         pytest.skip("gcc makes code for another architecture")
-    assert re.search(r"\bvpmuldq\b.*%zmm", made.stdout)
-    assert re.search(r"\bvpsra(v?)q\b.*%zmm", made.stdout)
-    assert not re.search(r"\b(imulq|sarq|sarx)\b", made.stdout)
+    assert re.search(r"\bvpmuldq\b.*%zmm", process.stdout)
+    assert re.search(r"\bvpsra(v?)q\b.*%zmm", process.stdout)
+    assert not re.search(r"\b(imulq|sarq|sarx)\b", process.stdout)
 
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)

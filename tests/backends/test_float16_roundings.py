@@ -38,8 +38,8 @@ def ties() -> np.ndarray:
     )
     upper[-1] = 65536
     middle = (lower + upper) / 2
-    found = np.concatenate([np.nextafter(middle, lower), middle, np.nextafter(middle, upper)])
-    return np.concatenate([found, -found])
+    positive = np.concatenate([np.nextafter(middle, lower), middle, np.nextafter(middle, upper)])
+    return np.concatenate([positive, -positive])
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -52,9 +52,11 @@ def test_all_bits_are_those_of_the_definition(path: str, tmp_path: Path) -> None
     halves = np.arange(1 << 16, dtype="uint16")
     t = f"irt_f32x{n}"
     lines = [vector_types.define_type(d, n) for d in ("float32", "int32", "uint32", "uint16", "int16")]
-    made = {k: text for name in ("h2f", "f2h", "round_float16") for k, text in vector_math.define(name, "float32", n)}
+    functions = {
+        k: text for name in ("h2f", "f2h", "round_float16") for k, text in vector_math.define(name, "float32", n)
+    }
     lines += [
-        *made.values(),
+        *functions.values(),
         f"static float x[{numbers.size}], y[{1 << 16}];",
         f"static uint16_t h[{1 << 16}], g[{numbers.size}];",
     ]

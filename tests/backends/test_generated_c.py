@@ -42,13 +42,13 @@ def value_of(t: irtool.ir.Type, seed: int) -> Any:
 @pytest.fixture(scope="module")
 def samples() -> list[Case]:
     """Every function of the samples that C can have, on random inputs."""
-    found: list[Case] = []
+    cases: list[Case] = []
     for path in SAMPLES:
         module = irtool.infer_types(irtool.parse(path.read_text(), filename=path.name))
         main = module["main"]
         inputs = [value_of(p.checked_type, n) for n, p in enumerate(main.params)]
-        found.append((path.stem, module, inputs, leaves(irtool.evaluate(module, inputs))))
-    return found
+        cases.append((path.stem, module, inputs, leaves(irtool.evaluate(module, inputs))))
+    return cases
 
 
 def tensor(value: dict[str, Any]) -> Any:
@@ -59,7 +59,7 @@ def tensor(value: dict[str, Any]) -> Any:
 
 def corpus(step: int, first: int = 0) -> list[Case]:
     """Every so-many-th corpus case that has static shapes, with what the interpreter gives."""
-    found: list[Case] = []
+    examples: list[Case] = []
     with gzip.open(CORPUS, "rt", encoding="utf-8") as lines:
         for n, line in enumerate(lines):
             if n % step != first:
@@ -69,10 +69,10 @@ def corpus(step: int, first: int = 0) -> list[Case]:
             inputs = [tensor(v) for v in case["inputs"]]
             try:
                 if not is_dynamic(prepare(module)):
-                    found.append((case["id"], module, inputs, leaves(irtool.evaluate(module, inputs))))
+                    examples.append((case["id"], module, inputs, leaves(irtool.evaluate(module, inputs))))
             except IrError:
                 continue
-    return found
+    return examples
 
 
 def bundled(cases: list[Case], folder: Path, **options: Any) -> tuple[Bundle, list[Case]]:
@@ -86,8 +86,8 @@ def bundled(cases: list[Case], folder: Path, **options: Any) -> tuple[Bundle, li
     return bundle, taken
 
 
-def check(found: list[list[np.ndarray]], cases: list[Case], tolerance: float = TOLERANCE) -> None:
-    for got, (name, _, _, want) in zip(found, cases, strict=True):
+def check(results: list[list[np.ndarray]], cases: list[Case], tolerance: float = TOLERANCE) -> None:
+    for got, (name, _, _, want) in zip(results, cases, strict=True):
         assert_close(got, want, tolerance, name)
 
 
@@ -123,9 +123,9 @@ def test_builds_for_other_processors_agree(samples, tmp_path, options, flags, ne
     (tmp_path / "other").mkdir()
     native, cases = bundled(cases, tmp_path / "native")
     other, _ = bundled(cases, tmp_path / "other", **options)
-    found = native.run(["-O1", "-march=native"])
-    check(found, cases)
-    for a, b, case in zip(found, other.run(["-O1", *flags]), cases, strict=True):
+    results = native.run(["-O1", "-march=native"])
+    check(results, cases)
+    for a, b, case in zip(results, other.run(["-O1", *flags]), cases, strict=True):
         assert_close(a, b, TOLERANCE, case[0])
 
 

@@ -47,15 +47,15 @@ def network(text: str, size: tuple[int, ...]) -> irtool.Module:
 
 def arguments(module: irtool.Module) -> dict[str, np.ndarray]:
     random = np.random.default_rng(0)
-    found = {}
+    arrays = {}
     for p in module["main"].params:
         shape, dtype = [int(n) for n in p.checked_type.shape], p.checked_type.dtype
         if dtype == "float32":
-            found[p.name] = (random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(dtype)
+            arrays[p.name] = (random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(dtype)
         else:
             limits = np.iinfo(dtype)
-            found[p.name] = random.integers(limits.min, limits.max + 1, shape).astype(dtype)
-    return found
+            arrays[p.name] = random.integers(limits.min, limits.max + 1, shape).astype(dtype)
+    return arrays
 
 
 @pytest.mark.parametrize("target", BUILDS)
@@ -63,32 +63,32 @@ def arguments(module: irtool.Module) -> dict[str, np.ndarray]:
 def test_bytes_are_those_of_the_interpreter(size: tuple[int, ...], target: str) -> None:
     require_processor(target.partition("mcpu=")[2].rstrip("}"))
     module = network(BYTES, size)
-    given = arguments(module)
-    want = np.asarray(irtool.evaluate(module, given))
-    x = given.pop("x")
+    inputs = arguments(module)
+    want = np.asarray(irtool.evaluate(module, inputs))
+    x = inputs.pop("x")
     assert len(np.unique(want)) > 50
-    np.testing.assert_array_equal(np.asarray(irtool.build(module, given, target=target).run([x])), want)
+    np.testing.assert_array_equal(np.asarray(irtool.build(module, inputs, target=target).run([x])), want)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_bfloat16_is_near_float32(size: tuple[int, ...]) -> None:
     module = network(FLOATS, size)
-    given = arguments(module)
-    want = np.asarray(irtool.evaluate(module, given))
-    x = given.pop("x")
-    made = irtool.build(module, given, target="c{mcpu=native}", precision="bfloat16{layers=all}")
-    assert np.abs(np.asarray(made.run([x])) - want).max() <= 0.02 * np.abs(want).max()
+    inputs = arguments(module)
+    want = np.asarray(irtool.evaluate(module, inputs))
+    x = inputs.pop("x")
+    artifact = irtool.build(module, inputs, target="c{mcpu=native}", precision="bfloat16{layers=all}")
+    assert np.abs(np.asarray(artifact.run([x])) - want).max() <= 0.02 * np.abs(want).max()
 
 
 @pytest.mark.parametrize("size", [s for s in SIZES if s[0] % 4 == 0], ids=str)
 def test_whole_words_are_dot_products(size: tuple[int, ...], tmp_path: Path) -> None:
     module = network(BYTES, size)
-    given = arguments(module)
-    del given["x"]
+    weights = arguments(module)
+    del weights["x"]
     target = "c{mcpu=icelake-server,blocked_updates=1}"
-    irtool.build(module, given, target=target, emit="c", out_dir=tmp_path, name="m")
+    irtool.build(module, weights, target=target, emit="c", out_dir=tmp_path, name="m")
     text = (tmp_path / "m.c").read_text()
     assert "scalar_reduction" not in text
-    found = text.split("groups=")
-    assert len(found) > 1
-    assert all(re.search("irt_vdot4_", part.split("\n/*")[0]) for part in found[1:])
+    kernels = text.split("groups=")
+    assert len(kernels) > 1
+    assert all(re.search("irt_vdot4_", part.split("\n/*")[0]) for part in kernels[1:])

@@ -99,10 +99,10 @@ def compilers(row: Row, every: tuple[str, ...]) -> list[list[str]]:
     if row.architecture == "arm":
         command = next(c for m, c in OF_ARM.items() if m in every)
         return [command] if shutil.which(command[0]) and defines(command, every) else []
-    given = options(row, every)
-    here = [[c, *given] for c in ("gcc", "clang", clang("x86_64")) if c and shutil.which(c)] if X86 else []
-    there = [[ARM[0], *given]] if shutil.which(ARM[0]) else []
-    compilers = here if row.architecture == "x86_64" else there
+    flags = options(row, every)
+    here = [[c, *flags] for c in ("gcc", "clang", clang("x86_64")) if c and shutil.which(c)] if X86 else []
+    cross = [[ARM[0], *flags]] if shutil.which(ARM[0]) else []
+    compilers = here if row.architecture == "x86_64" else cross
     return [c for c in dict.fromkeys(map(tuple, compilers)) for c in [list(c)] if defines(c, every)]
 
 
@@ -138,9 +138,9 @@ def types(form: Form, lanes: int) -> tuple[tuple[str, int], tuple[str, int]]:
 
 def defined(form: Form, lanes: int) -> list[str]:
     """Definitions of the vectors that a text is of."""
-    wanted = dict.fromkeys([*types(form, lanes), ("int32", lanes), ("uint32", lanes)])
-    scalars = [f"typedef {d}_t {vector_type(d, 1)}, {vector_type(d, 1)}_u;" for d, n in wanted if n == 1]
-    return [*scalars, *(vector_types.define_type(d, n) for d, n in wanted if n > 1)]
+    vectors = dict.fromkeys([*types(form, lanes), ("int32", lanes), ("uint32", lanes)])
+    scalars = [f"typedef {d}_t {vector_type(d, 1)}, {vector_type(d, 1)}_u;" for d, n in vectors if n == 1]
+    return [*scalars, *(vector_types.define_type(d, n) for d, n in vectors if n > 1)]
 
 
 def operands(row: Row, form: Form, lanes: int) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
@@ -226,8 +226,8 @@ def driver() -> str:
 
 def check(row: Row, form: Form, lanes: int, command: list[str], folder: Path) -> None:
     """Runs the program, and compares its results with those of the meaning."""
-    acc, given, want = operands(row, form, lanes)
-    data = b"".join(x[k].tobytes().ljust(SIZE, b"\0") for k in range(CALLS) for x in (acc, *given))
+    acc, arguments, want = operands(row, form, lanes)
+    data = b"".join(x[k].tobytes().ljust(SIZE, b"\0") for k in range(CALLS) for x in (acc, *arguments))
     got = subprocess.run([*command, "./program"], input=data, cwd=folder, capture_output=True, check=True).stdout
     results = np.frombuffer(got, want.dtype).reshape(CALLS, -1)[:, : want.shape[1]]
     np.testing.assert_array_equal(results, want, str((form.function, lanes)))

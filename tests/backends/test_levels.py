@@ -75,8 +75,8 @@ def test_every_level_of_plainly_compiled_sources_is_right(
 def highest() -> str:
     """The level of this machine, by what Linux says of it."""
     flags = set(Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
-    found = [n for n, needed in zip(LEVELS, ("sse4_2", "avx2", "avx512vl")) if needed in flags]
-    return found[-1]
+    supported = [n for n, needed in zip(LEVELS, ("sse4_2", "avx2", "avx512vl")) if needed in flags]
+    return supported[-1]
 
 
 def names(source: Path) -> list[str]:
@@ -136,14 +136,14 @@ def test_code_without_vectors_is_written_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mcpu", "said"),
+    ("mcpu", "message"),
     [
         ("x86-64-v2,x86-64-v5", "'x86-64-v5' is not one of the levels x86-64, "),
         ("x86-64-v2,armv8-a", "levels of several architectures"),
     ],
 )
-def test_wrong_levels_are_refused(mcpu: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_wrong_levels_are_refused(mcpu: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         find_levels(mcpu, "x86_64")
     with pytest.raises(UsageError):
         irtool.build(irtool.parse(TEXT), emit="c", mcpu=mcpu)

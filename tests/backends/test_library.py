@@ -31,18 +31,18 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "given, turns",
+    "settings, turns",
     [
         ({}, "2000"),
         ({"GOMP_SPINCOUNT": "70"}, "70"),
         ({"OMP_WAIT_POLICY": "passive"}, "0"),
     ],
 )
-def test_threads_without_work_sleep_soon(library: Path, given: dict[str, str], turns: str) -> None:
-    kept = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+def test_threads_without_work_sleep_soon(library: Path, settings: dict[str, str], turns: str) -> None:
+    environment = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
     done = subprocess.run(
         [sys.executable, "-c", LOAD, str(library)],
-        env={**kept, "OMP_DISPLAY_ENV": "verbose", **given},
+        env={**environment, "OMP_DISPLAY_ENV": "verbose", **settings},
         capture_output=True,
         text=True,
         check=False,

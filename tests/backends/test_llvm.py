@@ -49,26 +49,26 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def arrays(module: Module, seed: int = 0) -> list[Any]:
     """Random values for the parameters of @main."""
     random = np.random.default_rng(seed)
-    made = []
+    values = []
     for p in module["main"].params:  # type: ignore[union-attr]
         t = p.checked_type
         assert isinstance(t, TensorType) and t.is_static
         shape = [int(d) for d in t.shape]
         if t.dtype == "bfloat16":
             ml_dtypes = pytest.importorskip("ml_dtypes")
-            made.append(random.standard_normal(shape).astype(ml_dtypes.bfloat16))
+            values.append(random.standard_normal(shape).astype(ml_dtypes.bfloat16))
         elif t.dtype.startswith("float"):
-            made.append(random.standard_normal(shape).astype(t.dtype))
+            values.append(random.standard_normal(shape).astype(t.dtype))
         else:
-            made.append(random.integers(0, 2 if t.dtype == "bool" else 100, shape).astype(t.dtype))
-    return made
+            values.append(random.integers(0, 2 if t.dtype == "bool" else 100, shape).astype(t.dtype))
+    return values
 
 
 def both(module: Module, flags: str, seed: int = 0, **options: Any) -> tuple[list[Any], list[Any]]:
     """The outputs of C and of LLVM."""
-    given = arrays(module, seed)
-    c = irtool.build(module, target=f"c{{{flags}}}", **options).run(given)
-    llvm = irtool.build(module, target=f"llvm{{{flags}}}", **options).run(given)
+    inputs = arrays(module, seed)
+    c = irtool.build(module, target=f"c{{{flags}}}", **options).run(inputs)
+    llvm = irtool.build(module, target=f"llvm{{{flags}}}", **options).run(inputs)
     return [np.asarray(x) for x in value_leaves(c)], [np.asarray(x) for x in value_leaves(llvm)]
 
 
@@ -93,9 +93,9 @@ def test_samples(path: Path, compiler: str, quick_compiles: None) -> None:
     module = irtool.infer_types(irtool.parse(path.read_text(encoding="utf-8")))
     c, llvm = both(module, "math=strict")
     assert_same(c, llvm)
-    given = arrays(module)
-    scalar = irtool.build(module, target="llvm{math=strict,vector=none}").run(given)
-    fast = irtool.build(module, target="llvm").run(given)
+    inputs = arrays(module)
+    scalar = irtool.build(module, target="llvm{math=strict,vector=none}").run(inputs)
+    fast = irtool.build(module, target="llvm").run(inputs)
     for x, y, z in zip(c, value_leaves(scalar), value_leaves(fast)):
         np.testing.assert_allclose(y, x, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(z, x, rtol=1e-5, atol=1e-5)
@@ -246,7 +246,7 @@ def test_weights(weights: str, tmp_path: Path, compiler: str, quick_compiles: No
 
 
 def test_constants_of_every_kind_and_an_empty_one(compiler: str) -> None:
-    given = {
+    constants = {
         "f": np.array([np.nan, -0.0, 1e-40, np.inf], "float32"),
         "h": np.arange(4, dtype="float16"),
         "b": np.array([True, False, False, True]),
@@ -258,7 +258,7 @@ def test_constants_of_every_kind_and_an_empty_one(compiler: str) -> None:
     body = "(concatenate((%x, %f, %e)), add(%h, %h), logical_not(%b), add(%i, %i))"
     module = irtool.infer_types(irtool.parse(f"{V}def @main(%x: Tensor[(2,), float32], {params}) {{ {body} }}"))
     x = np.ones(2, "float32")
-    options: dict = {"params": given, "opt_level": 0, "weights": "inline", "disabled_pass": ["FoldConstant"]}
+    options: dict = {"params": constants, "opt_level": 0, "weights": "inline", "disabled_pass": ["FoldConstant"]}
     c = irtool.build(module, target="c", cflags="-O1", **options).run([x])
     llvm = irtool.build(module, target="llvm", **options).run([x])
     assert_same([np.asarray(a) for a in c], [np.asarray(a) for a in llvm])
@@ -276,10 +276,10 @@ def test_a_machine_without_compiler_and_linker(tmp_path: Path, monkeypatch: pyte
         "model.ll",
         "model.o",
     ]
-    given = arrays(module)
-    want = irtool.evaluate(module, given)
-    np.testing.assert_allclose(built.run(given), want, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(irtool.load(tmp_path / "out").run(given), want, rtol=1e-4, atol=1e-6)
+    inputs = arrays(module)
+    want = irtool.evaluate(module, inputs)
+    np.testing.assert_allclose(built.run(inputs), want, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(irtool.load(tmp_path / "out").run(inputs), want, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -364,17 +364,17 @@ esac
 def test_clang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """clang compiles and links; llvmlite is not asked."""
     monkeypatch.setattr("irtool.backends.llvm.backend.has_llvmlite", lambda: False)
-    found = tools.Clang.find("", "native", "", True, "")
-    clang = str(tmp_path / "clang") if found is None else found.compiler.command[0]
-    if found is None:
+    clang_backend = tools.Clang.find("", "native", "", True, "")
+    clang = str(tmp_path / "clang") if clang_backend is None else clang_backend.compiler.command[0]
+    if clang_backend is None:
         Path(clang).write_text(WRAPPER.format(clang=shutil.which("clang")))
         Path(clang).chmod(0o755)
     module = irtool.infer_types(irtool.parse(NETWORK))
     built = irtool.build(module, target="llvm{math=strict}", cc=clang, out_dir=tmp_path / "out")
     assert (tmp_path / "out" / "model.so").exists() and f"{Path(clang).name} -O3 -fPIC" in built.report["compile"]
-    given = arrays(module)
-    want = irtool.build(module, target="c{math=strict}", cflags="-O1").run(given)
-    assert_same([want], [built.run(given)])
+    inputs = arrays(module)
+    want = irtool.build(module, target="c{math=strict}", cflags="-O1").run(inputs)
+    assert_same([want], [built.run(inputs)])
 
 
 def test_a_clang_that_is_too_old_is_not_asked(tmp_path: Path) -> None:
@@ -390,7 +390,7 @@ def test_a_clang_that_is_too_old_is_not_asked(tmp_path: Path) -> None:
 def test_clang_by_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`clang` is taken if it is new enough, else the newest of those with a version in their name."""
 
-    def found(**versions: int) -> str:
+    def chosen(**versions: int) -> str:
         folder = tmp_path / "-".join(versions)
         folder.mkdir()
         for name, version in versions.items():
@@ -402,9 +402,9 @@ def test_clang_by_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         clang = tools.Clang.find("", "native", "", True, "")
         return clang.compiler.command[0] if clang is not None else ""
 
-    assert found(clang=14, clang_14=14, clang_9=9, clang_16=16, clang_tidy_19=19, clang_18=18) == "clang-18"
-    assert found(clang=15, clang_18=18) == "clang"
-    assert found(clang=14, clang_14=14) == ""
+    assert chosen(clang=14, clang_14=14, clang_9=9, clang_16=16, clang_tidy_19=19, clang_18=18) == "clang-18"
+    assert chosen(clang=15, clang_18=18) == "clang"
+    assert chosen(clang=14, clang_14=14) == ""
 
 
 def cases(count: int) -> list[str]:
@@ -423,12 +423,12 @@ def test_corpus(part: int, compiler: str, quick_compiles: None) -> None:
     for n, source in enumerate(cases(200)[part::8]):
         try:
             module = irtool.infer_types(irtool.parse(source))
-            given = arrays(module, n)
-            want = irtool.build(module, target="c{math=strict}").run(given)
+            inputs = arrays(module, n)
+            expected = irtool.build(module, target="c{math=strict}").run(inputs)
         except (IrError, AssertionError):
             continue  # it takes tuples, or nothing that is random
-        found = irtool.build(module, target="llvm{math=strict}").run(given)
-        assert_same([np.asarray(x) for x in value_leaves(want)], [np.asarray(x) for x in value_leaves(found)])
+        actual = irtool.build(module, target="llvm{math=strict}").run(inputs)
+        assert_same([np.asarray(x) for x in value_leaves(expected)], [np.asarray(x) for x in value_leaves(actual)])
         compared += 1
     assert compared >= 15
 

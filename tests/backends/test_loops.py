@@ -222,14 +222,14 @@ def test_loops_compute_what_the_interpreter_does(tmp_path, cc, flags, options, t
     if shutil.which(cc) is None:
         pytest.skip(f"no {cc}")
     bundle = Bundle(tmp_path, cc=cc, **options)
-    wanted = []
+    expected = []
     for name, text in PROGRAMS.items():
         m = parse(text)
         for n in turns:
             inputs = inputs_of(m, n)
             bundle.add(m, inputs)
-            wanted.append((f"{name}, {n}", leaves(irtool.evaluate(m, inputs))))
-    for got, (name, want) in zip(bundle.run(flags, cc=cc), wanted, strict=True):
+            expected.append((f"{name}, {n}", leaves(irtool.evaluate(m, inputs))))
+    for got, (name, want) in zip(bundle.run(flags, cc=cc), expected, strict=True):
         assert_close(got, want, 1e-5, name)
 
 

@@ -32,11 +32,11 @@ def test_results_are_near_those_of_float32(target: str, precision: str, most: fl
     module = irtool.infer_types(irtool.parse(TEXT))
     random = np.random.default_rng(4)
     shapes = {p.name: [int(n) for n in p.checked_type.shape] for p in module["main"].params}
-    given = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
-    x = 10 * given.pop("x")
-    want = np.asarray(irtool.evaluate(module, [x, *given.values()]))
-    made = irtool.build(module, given, target=target, precision=f"{precision}{{layers=all}}")
-    assert np.abs(np.asarray(made.run([x])) - want).max() <= most * np.abs(want).max()
+    weights = {n: (random.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32") for n, s in shapes.items()}
+    x = 10 * weights.pop("x")
+    want = np.asarray(irtool.evaluate(module, [x, *weights.values()]))
+    artifact = irtool.build(module, weights, target=target, precision=f"{precision}{{layers=all}}")
+    assert np.abs(np.asarray(artifact.run([x])) - want).max() <= most * np.abs(want).max()
 
 
 @pytest.mark.parametrize("dtype, wide", [("bfloat16", "float32"), ("int8", "int32")])

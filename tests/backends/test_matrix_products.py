@@ -63,8 +63,8 @@ def test_products_give_what_the_nest_gives(path: str, tmp_path: Path) -> None:
         want.append(by_the_nest(dot, start, a, b))
         lines += [text for _, text in vector_math.define(name, "int32", 4)]
         first, second = (f"*(const irt_i64x2_u *)(const void *)(d + {4 * MANY} * {1 + 2 * n + k} + k)" for k in (0, 1))
-        made = f"irt_v{name}_i32x4(*(const irt_i32x4_u *)(d + k), {first}, {second})"
-        calls.append(f"for (k = 0; k < {4 * MANY}; k += 4) *(irt_i32x4_u *)(y + k) = {made};")
+        product = f"irt_v{name}_i32x4(*(const irt_i32x4_u *)(d + k), {first}, {second})"
+        calls.append(f"for (k = 0; k < {4 * MANY}; k += 4) *(irt_i32x4_u *)(y + k) = {product};")
         calls.append(f"fwrite(y, 4, {4 * MANY}, stdout);")
     size = 4 * MANY * (1 + 2 * len(PRODUCTS))
     lines += [f"static int32_t d[{size}], y[{4 * MANY}];", "int main(void) {", "  int k;"]
@@ -79,8 +79,8 @@ def test_clang_makes_the_same_instructions(tmp_path: Path) -> None:
     require("clang", ARM[1])
     lines = ["typedef int int32_t; typedef unsigned uint32_t; typedef long int64_t;", "#define IRT_INLINE"]
     lines += [vector_types.define_type(*t) for t in (("int32", 4), ("uint32", 4), ("int64", 2))]
-    made = {key: text for name in (*PRODUCTS, *REORDERED) for key, text in vector_math.define(name, "int32", 4)}
-    (tmp_path / "p.c").write_text("\n".join([*lines, *made.values()]) + "\n")
+    functions = {key: text for name in (*PRODUCTS, *REORDERED) for key, text in vector_math.define(name, "int32", 4)}
+    (tmp_path / "p.c").write_text("\n".join([*lines, *functions.values()]) + "\n")
     done = subprocess.run(
         ["clang", *CLANG, "-std=c99", "-O2", "-S", "-o", "p.s", "p.c"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
@@ -109,13 +109,13 @@ def test_the_hottest_loop_is_of_products(layer: str, mcpu: str, tmp_path: Path) 
     data, weights, call = LAYERS[layer]
     text = f"{V}def @main(%x: Tensor[{data}, uint8], %w: Tensor[{weights}, int8]) {{ {call} }}"
     w = numbers("int8", int(np.prod(weights)), 1).reshape(weights)
-    made = irtool.build(
+    artifact = irtool.build(
         irtool.parse(text), {"w": w}, name="net", emit="c", out_dir=tmp_path, mcpu=mcpu, cc=ARM[0], weights="file"
     )
-    line = made.report["compile"].split(" -c ")[0]
+    line = artifact.report["compile"].split(" -c ")[0]
     subprocess.run([*line.split(), "-S", "-o", "net.s", "net.c"], cwd=tmp_path, check=True)
-    found = arm_loops((tmp_path / "net.s").read_text())
-    hottest = max(found, key=lambda lines: sum("mmla" in x for x in lines) / (len(lines) + 5))
+    loops = arm_loops((tmp_path / "net.s").read_text())
+    hottest = max(loops, key=lambda lines: sum("mmla" in x for x in lines) / (len(lines) + 5))
     products, reads = sum("usmmla" in x for x in hottest), sum(x.startswith("ld") for x in hottest)
     assert products >= 12 and reads <= products / 2 + 2 and len(hottest) <= 2 * products + 2, hottest
     assert sum("[sp" in x for x in hottest) <= products / 24, hottest
@@ -164,7 +164,7 @@ def test_llvm_makes_the_same_instructions(tmp_path: Path) -> None:
     require(*ARM)
     if Clang.find("", "neoverse-v1", TRIPLE, False, "") is None:
         pytest.skip("no clang that compiles LLVM IR")
-    bundle, wanted = Bundle(tmp_path, target=f"llvm{{mtriple={TRIPLE},blocked_updates=1}}", mcpu="neoverse-v1"), []
+    bundle, expected = Bundle(tmp_path, target=f"llvm{{mtriple={TRIPLE},blocked_updates=1}}", mcpu="neoverse-v1"), []
     layers = {**LAYERS, "odd rows": ((7, 37), (24, 37), 'nn.dense(%x, %w, units=24, out_dtype="int32")')}
     for data, weights, call in layers.values():
         module = irtool.parse(f"{V}def @main(%x: Tensor[{data}, uint8], %w: Tensor[{weights}, int8]) {{ {call} }}")
@@ -173,9 +173,9 @@ def test_llvm_makes_the_same_instructions(tmp_path: Path) -> None:
         )
         module = bind_params(irtool.infer_types(module), {"w": w}, "main")
         bundle.add(module, [x])
-        wanted.append(np.asarray(irtool.evaluate(module, [x])))
+        expected.append(np.asarray(irtool.evaluate(module, [x])))
     results = bundle.run(["-O1", "-static"], cc=ARM[0], prefix=ARM[1].split())
-    for name, (got,), want in zip(layers, results, wanted, strict=True):
+    for name, (got,), want in zip(layers, results, expected, strict=True):
         np.testing.assert_array_equal(got.reshape(want.shape), want, name)
     for name in bundle.objects:
         assert "usmmla" in subprocess.run([OBJDUMP, "-d", name], cwd=tmp_path, capture_output=True, text=True).stdout
@@ -192,7 +192,7 @@ def test_llvm_multiplies_bytes_on_x86(layer: str, flags: str, tmp_path: Path) ->
     x, w = (numbers("int8", int(np.prod(s)), n).reshape(s) for n, s in enumerate((data, weights)))
     module = bind_params(irtool.infer_types(irtool.parse(text)), {"w": w}, "main")
     built = irtool.build(module, target=f"llvm{{{flags}}}", name="net", out_dir=tmp_path)
-    made = (tmp_path / "net.ll").read_text()
-    assert "pmadd" in made and ("irt_vmmla_s8s8" in made) == ("product_rows" in flags)
+    source = (tmp_path / "net.ll").read_text()
+    assert "pmadd" in source and ("irt_vmmla_s8s8" in source) == ("product_rows" in flags)
     if "v3" not in flags or "avx2" in FLAGS:
         np.testing.assert_array_equal(np.asarray(built.run([x])), np.asarray(irtool.evaluate(module, [x])))

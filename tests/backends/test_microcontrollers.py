@@ -132,14 +132,14 @@ def test_the_hottest_loop_of_helium(layer: str, tmp_path: Path) -> None:
     data, weights, call = LAYERS[layer]
     text = f"{V}def @main(%x: Tensor[{data}, int8], %w: Tensor[{weights}, int8]) {{ {call} }}"
     w = numbers("int8", int(np.prod(weights)), 1).reshape(weights)
-    made = irtool.build(
+    artifact = irtool.build(
         irtool.parse(text), {"w": w}, name="net", emit="c", out_dir=tmp_path, mcpu="cortex-m55", cc=CC, weights="file",
         cflags="-mthumb -mfloat-abi=hard",
     )  # fmt: skip
-    line = made.report["compile"].split(" -c ")[0]
+    line = artifact.report["compile"].split(" -c ")[0]
     subprocess.run([*line.split(), "-S", "-o", "net.s", "net.c"], cwd=tmp_path, check=True)
-    found = [x for x in arm_loops((tmp_path / "net.s").read_text()) if any("vmladava" in y for y in x)]
-    hottest = min(found, key=lambda lines: len(lines) / sum("vmladava" in x for x in lines))
+    loops = [x for x in arm_loops((tmp_path / "net.s").read_text()) if any("vmladava" in y for y in x)]
+    hottest = min(loops, key=lambda lines: len(lines) / sum("vmladava" in x for x in lines))
     sums, reads = sum("vmladava" in x for x in hottest), sum(x.startswith("vldr") for x in hottest)
     assert sums % 4 == 0 and reads <= 5 * sums / 4 and len(hottest) <= 4 * sums, hottest
     assert not any("vstr" in x for x in hottest), hottest

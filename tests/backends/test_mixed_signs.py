@@ -63,8 +63,8 @@ def network(data: str, weights: str) -> tuple[irtool.Module, np.ndarray]:
       %5 = qnn.dense(nn.batch_flatten(%4), %f, {z}, {w}, 0.02f, 0.01f, units=10, out_dtype="int32");
       (%3, %5)
     }}"""
-    given = {n: numbers(weights, int(np.prod(s)), k).reshape(s) for k, (n, s) in enumerate(_WEIGHTS.items())}
-    module = bind_params(irtool.infer_types(irtool.parse(text)), given, "main")
+    arrays = {n: numbers(weights, int(np.prod(s)), k).reshape(s) for k, (n, s) in enumerate(_WEIGHTS.items())}
+    module = bind_params(irtool.infer_types(irtool.parse(text)), arrays, "main")
     return module, numbers(data, 16 * 72, 9).reshape(1, 16, 8, 9)
 
 
@@ -76,9 +76,9 @@ def test_networks_of_all_signs_are_those_of_the_interpreter(build: str, tmp_path
     for pair in PAIRS:
         module, x = network(*pair)
         bundle.add(module, [x])
-        found = [np.asarray(y) for y in irtool.evaluate(module, [x])]
-        assert np.unique(found[0]).size > 50, "the test says something"
-        want += found
+        results = [np.asarray(y) for y in irtool.evaluate(module, [x])]
+        assert np.unique(results[0]).size > 50, "the test says something"
+        want += results
     if feature and feature not in FLAGS:
         pytest.skip(f"this processor has no {feature}; C was made")
     got = [y for outputs in bundle.run(["-O1", *flags], cc=cc, prefix=emulator.split()) for y in outputs]

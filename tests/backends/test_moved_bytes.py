@@ -74,9 +74,9 @@ def test_results_are_those_of_the_interpreter(build: str, tmp_path: Path) -> Non
         module = bind_params(module, weights, "main")
         bundle.add(module, inputs)
         result = irtool.evaluate(module, inputs)
-        found = [np.asarray(r) for r in (result if isinstance(result, tuple) else (result,))]
-        assert all(np.unique(r).size > 20 for r in found), "the test says something"
-        want += found
+        results = [np.asarray(r) for r in (result if isinstance(result, tuple) else (result,))]
+        assert all(np.unique(r).size > 20 for r in results), "the test says something"
+        want += results
     if feature and feature not in FLAGS:
         pytest.skip(f"this processor has no {feature}; C was made")
     got = [y for outputs in bundle.run(["-O1", *flags], cc=cc, prefix=emulator.split()) for y in outputs]
@@ -98,25 +98,25 @@ def kernels(module: irtool.Module, build: str, folder: Path) -> dict[str, str]:
 def test_instructions_get_what_they_take(case: str, build: str, tmp_path: Path) -> None:
     dtype = BUILDS[build][-1]
     module, _, w = program(case, dtype, "int8")
-    found = set(
+    signs = set(
         re.findall(r"irt_vdot4_(\w{4})", "".join(kernels(bind_params(module, {"w": w}), build, tmp_path).values()))
     )
     taken, other = ("u8s8", "s8s8") if dtype == "int8" else ("s8s8", "u8s8")
     if case == "padded phases":  # each sum takes every other weight of a window
-        assert found == {other}
+        assert signs == {other}
     elif case == "two layers":  # the second one's data are uint8
-        assert found == {"u8s8"} if dtype == "int8" else {"s8s8"}
+        assert signs == {"u8s8"} if dtype == "int8" else {"s8s8"}
     else:
-        assert found == (set() if case == "depthwise" else {taken})
+        assert signs == (set() if case == "depthwise" else {taken})
 
 
 @pytest.mark.parametrize("build", BUILDS)
 def test_bytes_between_layers_are_stored_as_they_are_multiplied(build: str, tmp_path: Path) -> None:
     w = numbers("int8", 64 * 64, 1).reshape(64, 64, 1, 1)
     dtype = BUILDS[build][-1]
-    found = kernels(bind_params(irtool.parse(chain(dtype)), {"w": w}), build, tmp_path)
-    moving = [name for name, text in found.items() if "2139062144" in text]
-    assert len(found) >= 3 and len(moving) == 1, "only the input of the program is moved as words"
+    texts = kernels(bind_params(irtool.parse(chain(dtype)), {"w": w}), build, tmp_path)
+    moving = [name for name, text in texts.items() if "2139062144" in text]
+    assert len(texts) >= 3 and len(moving) == 1, "only the input of the program is moved as words"
 
 
 def test_a_pool_reads_bytes_as_they_are(tmp_path: Path) -> None:
@@ -125,9 +125,9 @@ def test_a_pool_reads_bytes_as_they_are(tmp_path: Path) -> None:
         "w": numbers("int8", 32 * 32, 1).reshape(32, 32, 1, 1),
         "v": numbers("int8", 9216, 2).reshape(32, 32, 3, 3),
     }
-    found = {}
+    counts = {}
     for pool in (False, True):
         folder = tmp_path / str(pool)
         module = bind_params(irtool.infer_types(irtool.parse(branches("int8", pool))), weights, "main")
-        found[pool] = sum("pack" in t or "2139062144) -" in t for t in kernels(module, "VNNI", folder).values())
-    assert found[True] > found[False]
+        counts[pool] = sum("pack" in t or "2139062144) -" in t for t in kernels(module, "VNNI", folder).values())
+    assert counts[True] > counts[False]

@@ -72,8 +72,8 @@ def some() -> np.ndarray:
     """Numbers of every exponent, subnormal ones among them, with few and with many digits; zeros, infinities and NaN."""
     digits = np.array([0, 1, 2, 3, 0x155, 0x1FF, 0x200, 0x201, 0x2AA, 0x3FE, 0x3FF], "uint16")
     exponents = np.arange(32, dtype="uint16") << 10
-    found = (exponents[:, None] | digits).ravel()
-    return np.concatenate([found, found | 0x8000]).astype("uint16").view(HALF)
+    positive = (exponents[:, None] | digits).ravel()
+    return np.concatenate([positive, positive | 0x8000]).astype("uint16").view(HALF)
 
 
 def check(got: np.ndarray, want: np.ndarray, about: str) -> None:
@@ -93,14 +93,14 @@ def test_every_function_gives_the_bits_of_the_definition(path: str, tmp_path: Pa
     a, b = (np.concatenate([x, np.roll(every, k)]) for x, k in ((a, 0), (b, 12345)))
     a, b = (np.resize(x, -(-x.size // 32) * 32) for x in (a, b))
     t, size = f"irt_f16x{n}", a.size
-    made = {k: text for name in (*ROOTS, *PAIRS) for k, text in vector_math.define(name, HALF, n)}
+    functions = {k: text for name in (*ROOTS, *PAIRS) for k, text in vector_math.define(name, HALF, n)}
     lines = ["#include <math.h>", *support.definitions(vector_halves.HELPERS)]
     lines += [vector_types.define_type(d, n) for d in (HALF, "int16")]
-    lines += [*made.values(), f"static uint16_t a[{size}], b[{size}], y[{size}];", "int main(void) {", "  int k;"]
+    lines += [*functions.values(), f"static uint16_t a[{size}], b[{size}], y[{size}];", "int main(void) {", "  int k;"]
     lines += [f"  if (fread({x}, 2, {size}, stdin) != {size}) return 1;" for x in "ab"]
     for name in (*ROOTS, *PAIRS):
-        given = ", ".join(f"*({t}_u *)({x} + k)" for x in ("a" if name in ROOTS else "ab"))
-        lines += [f"  for (k = 0; k < {size}; k += {n}) *({t}_u *)(y + k) = ({t})irt_v{name}_f16x{n}({given});"]
+        operands = ", ".join(f"*({t}_u *)({x} + k)" for x in ("a" if name in ROOTS else "ab"))
+        lines += [f"  for (k = 0; k < {size}; k += {n}) *({t}_u *)(y + k) = ({t})irt_v{name}_f16x{n}({operands});"]
         lines += [f"  fwrite(y, 2, {size}, stdout);"]
     compile_program(way, [*lines, "  return 0;\n}"], tmp_path)
     got = np.frombuffer(run_program(way, a.tobytes() + b.tobytes(), tmp_path), "uint16").reshape(-1, size)
@@ -139,19 +139,22 @@ COUNT = 77 * 160
 
 
 def chain(name: str) -> tuple[irtool.Module, list[np.ndarray]]:
-    given = f"Tensor[({COUNT}), float16]"
+    declared = f"Tensor[({COUNT}), float16]"
     g = np.random.default_rng(0)
     some_of = some()[some() != 0]  # what is largest of zeros of both signs depends on the order
     x, y = (some_of[g.integers(0, some_of.size, COUNT)] for _ in range(2))
     if name == "largest of rows" or name == "pooled":
         x, y = (np.nan_to_num(v, nan=1.0) for v in (x, y))
-    return irtool.infer_types(irtool.parse(f"{V}def @main(%x: {given}, %y: {given}) {{ {CHAINS[name]} }}")), [x, y]
+    return irtool.infer_types(irtool.parse(f"{V}def @main(%x: {declared}, %y: {declared}) {{ {CHAINS[name]} }}")), [
+        x,
+        y,
+    ]
 
 
 def expected(name: str) -> np.ndarray:
-    module, given = chain(name)
+    module, inputs = chain(name)
     with np.errstate(all="ignore"):
-        return np.asarray(irtool.evaluate(module, given[: len(module["main"].params)]))
+        return np.asarray(irtool.evaluate(module, inputs[: len(module["main"].params)]))
 
 
 def check_chain(name: str, got: np.ndarray) -> None:
@@ -165,11 +168,11 @@ def check_chain(name: str, got: np.ndarray) -> None:
 @pytest.mark.parametrize("name", CHAINS)
 def test_chains_without_the_instructions(name: str) -> None:
     """What is made for them runs without."""
-    module, given = chain(name)
+    module, inputs = chain(name)
     for mcpu in ("native", "x86-64-v2") if X86 else ("native",):
-        check_chain(name, np.asarray(irtool.build(module, target="c{native_halves=2}", mcpu=mcpu).run(given)))
+        check_chain(name, np.asarray(irtool.build(module, target="c{native_halves=2}", mcpu=mcpu).run(inputs)))
     if Clang.find("", "native", "", False, "") is not None:
-        check_chain(name, np.asarray(irtool.build(module, target="llvm{native_halves=2}").run(given)))
+        check_chain(name, np.asarray(irtool.build(module, target="llvm{native_halves=2}").run(inputs)))
 
 
 @pytest.mark.parametrize("flags", ["armv8.2-a+fp16", "armv8-a"])
@@ -180,9 +183,9 @@ def test_chains_on_arm(flags: str, tmp_path: Path) -> None:
     for name in CHAINS:
         bundle.add(*chain(name))
     options = ["-O3", *FAST, "-static", f"-march={flags}"]
-    found = bundle.run(options, cc=ARM[0], prefix=ARM[1].split())
+    results = bundle.run(options, cc=ARM[0], prefix=ARM[1].split())
     assert all("irt_f16x8" in (tmp_path / f"n{n}.c").read_text() for n in range(len(CHAINS) - 6))
-    for name, (got,) in zip(CHAINS, found, strict=True):
+    for name, (got,) in zip(CHAINS, results, strict=True):
         check_chain(name, got)
 
 
@@ -201,7 +204,7 @@ def test_chains_of_llvm_on_arm(tmp_path: Path) -> None:
         subprocess.run([f"{ARM[0][:-3]}objdump", "-d", o], cwd=tmp_path, capture_output=True, text=True, check=True)
         for o in bundle.objects
     ]
-    assert all(".8h" in made.stdout for made in code[: len(CHAINS) - 6])
+    assert all(".8h" in process.stdout for process in code[: len(CHAINS) - 6])
 
 
 LONG = "negative(abs(divide(maximum(clip(sqrt(multiply(nn.relu(add(%x, %y)), %x)), a_min=0f, a_max=6f), %y), %x)))"
@@ -218,8 +221,8 @@ COMPILERS = {
 def assembly(text: str, cc: str, mcpu: str, folder: Path) -> str:
     if not shutil.which(cc) or (cc in ("gcc", "clang") and not X86):
         pytest.skip(f"no {cc}, or it makes code for another processor")
-    made = irtool.build(irtool.parse(text), name="net", emit="c", cc=cc, mcpu=mcpu, out_dir=folder)
-    line = made.report["compile"].split(" -c ")[0]
+    artifact = irtool.build(irtool.parse(text), name="net", emit="c", cc=cc, mcpu=mcpu, out_dir=folder)
+    line = artifact.report["compile"].split(" -c ")[0]
     strict = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-psabi"]
     subprocess.run([*line.split(), *strict, "-S", "-o", "net.s", "net.c"], cwd=folder, check=True)
     return (folder / "net.s").read_text()
@@ -229,12 +232,12 @@ def assembly(text: str, cc: str, mcpu: str, folder: Path) -> str:
 def test_the_loop_of_a_chain_is_in_16_bits(compiler: str, tmp_path: Path) -> None:
     """Nothing is converted, products and sums are not contracted, and a step is of as many instructions as operators, all but for a few."""
     cc, mcpu, instruction, refused, most = COMPILERS[compiler]
-    given = "Tensor[(64, 96), float16]"
-    made = assembly(f"{V}def @main(%x: {given}, %y: {given}) {{ add({LONG}, %y) }}", cc, mcpu, tmp_path)
-    found = arm_loops(made) if cc == ARM[0] else list(loops(made))
-    inside = [x for x in found if count(instruction, x)]
+    declared = "Tensor[(64, 96), float16]"
+    text = assembly(f"{V}def @main(%x: {declared}, %y: {declared}) {{ add({LONG}, %y) }}", cc, mcpu, tmp_path)
+    innermost = arm_loops(text) if cc == ARM[0] else list(loops(text))
+    inside = [x for x in innermost if count(instruction, x)]
     if cc == "clang":  # its labels are not those of gcc
-        inside = [[line.strip() for line in made.splitlines() if re.match(r"\s+v", line)]]
+        inside = [[line.strip() for line in text.splitlines() if re.match(r"\s+v", line)]]
     assert inside and all(not count(refused, x) and count(instruction, x) >= 8 for x in inside), inside
     assert not most or all(len(x) <= most + 3 for x in inside), inside
 
@@ -243,9 +246,9 @@ def test_the_loop_of_a_chain_is_in_16_bits(compiler: str, tmp_path: Path) -> Non
 def test_sums_are_rounded_once_and_added_to_in_16_bits(compiler: str, tmp_path: Path) -> None:
     """Behind a product, which is summed up in float32."""
     cc, mcpu, _, _, _ = COMPILERS[compiler]
-    made = assembly(RESIDUAL, cc, mcpu, tmp_path)
+    text = assembly(RESIDUAL, cc, mcpu, tmp_path)
     sums, rounded_to = (r"vaddph", r"vcvtps2ph") if cc == "gcc" else (r"fadd\s+v\d+\.4h", r"fcvtn\s")
-    assert 2 * len(re.findall(rounded_to, made)) <= len(re.findall(sums, made)), made
+    assert 2 * len(re.findall(rounded_to, text)) <= len(re.findall(sums, text)), text
 
 
 @pytest.mark.parametrize(

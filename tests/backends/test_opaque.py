@@ -83,6 +83,6 @@ def test_constants_that_come_out_are_those_that_went_in(weights: str) -> None:
     flags = {"mcpu": "native", "cflags": "-flto", "math": "strict"}  # denormal numbers stay
     built = irtool.build(module, params=params, weights=weights, **flags)
     one = np.ones(1, np.int64)
-    wanted = [*forms, *(np.concatenate([one, a]) for a in forms if a.dtype == np.int64)]
-    for got, value in zip(built.run({"x": one}), wanted, strict=True):
-        np.testing.assert_array_equal(np.asarray(got), value)
+    expected = [*forms, *(np.concatenate([one, a]) for a in forms if a.dtype == np.int64)]
+    for actual, value in zip(built.run({"x": one}), expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(actual), value)

@@ -38,10 +38,10 @@ PATHS = {
 def numbers(count: int, seed: int) -> np.ndarray:
     """Of many magnitudes, none of which makes a subnormal product; some zeros, one infinity."""
     g = np.random.default_rng(seed)
-    found = g.standard_normal(count) * 2.0 ** g.integers(-20, 20, count)
-    found[::17] = 0.0
-    found[5] = np.inf
-    return found.astype(ml_dtypes.bfloat16)
+    values = g.standard_normal(count) * 2.0 ** g.integers(-20, 20, count)
+    values[::17] = 0.0
+    values[5] = np.inf
+    return values.astype(ml_dtypes.bfloat16)
 
 
 def in_order(start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -131,8 +131,8 @@ def test_products_are_near_those_of_the_interpreter(case: str) -> None:
         target = "c{blocked_updates=1,paired_products=2}" if level != "scalar" else "c"
         for bound in (True, False):
             whole = bind_params(module, {"w": w}) if bound else module
-            made = irtool.build(whole, target=target, **options).run([x] if bound else [x, w])
-            got[f"{level} {bound}"] = np.asarray(made)
+            actual = irtool.build(whole, target=target, **options).run([x] if bound else [x, w])
+            got[f"{level} {bound}"] = np.asarray(actual)
             np.testing.assert_allclose(got[f"{level} {bound}"], want, rtol=1e-2, atol=1e-2)
     for bound in (True, False):
         if f"BF16 {bound}" in got:
@@ -162,21 +162,21 @@ def test_what_lies_as_words_do_is_not_copied(backend: str, tmp_path: Path) -> No
   %1 = cast(nn.relu(nn.conv2d(%0, %u, out_dtype="float32")), dtype="bfloat16");
   nn.conv2d(%1, %w, padding=[1, 1], out_dtype="float32")"""
     shapes = {"x": (1, 32, 6, 7), "w": (32, 32, 3, 3), "u": (32, 32, 1, 1)}
-    given = ", ".join(f"%{n}: Tensor[{s}, bfloat16]" for n, s in shapes.items())
-    module = irtool.parse(f"{V}def @main({given}) {{{body}\n}}")
+    params = ", ".join(f"%{n}: Tensor[{s}, bfloat16]" for n, s in shapes.items())
+    module = irtool.parse(f"{V}def @main({params}) {{{body}\n}}")
     g = np.random.default_rng(0)
     values = {n: (g.standard_normal(s) / 8).astype(ml_dtypes.bfloat16) for n, s in shapes.items()}
     want = np.asarray(irtool.evaluate(module, values))
     for data in ({n: values[n] for n in "wu"}, {}):
-        found = tmp_path / str(len(data))
-        made = irtool.build(
-            module, data, target=f"{backend}{{blocked_updates=1}}", mcpu="native", name="m", out_dir=found
+        folder = tmp_path / str(len(data))
+        artifact = irtool.build(
+            module, data, target=f"{backend}{{blocked_updates=1}}", mcpu="native", name="m", out_dir=folder
         )
         if backend == "c" and data and "avx512bw" in FLAGS:  # blocks of fewer channels have too few words
-            text = (found / "m.c").read_text()
+            text = (folder / "m.c").read_text()
             assert "p0_words" not in text and "irt_word_at_16" in text and "pad_words" in text
         np.testing.assert_allclose(
-            np.asarray(made.run({n: v for n, v in values.items() if n not in data})), want, rtol=1e-2, atol=1e-2
+            np.asarray(artifact.run({n: v for n, v in values.items() if n not in data})), want, rtol=1e-2, atol=1e-2
         )
 
 

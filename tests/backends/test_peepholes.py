@@ -274,10 +274,10 @@ StoreVector(i, 0, %10, 1, 8)
 
 @pytest.mark.parametrize("case", CASES)
 def test_steps_after_a_peephole(case: str) -> None:
-    peephole, target, value, wanted = CASES[case]
+    peephole, target, value, expected = CASES[case]
     body = lower(target, value)
     rewrite(body, [peephole])
-    assert show_body(body) == wanted.strip()
+    assert show_body(body) == expected.strip()
 
 
 def test_every_peephole_has_a_case() -> None:

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.promise("backends")
 
 
 def test_flags_from_every_place_set_the_same_field() -> None:
-    wanted = C(math="strict", vector="none", mcpu="x86-64-v2")
+    expected = C(math="strict", vector="none", mcpu="x86-64-v2")
     places: list = [
         ("c{math=strict, vector=none, mcpu=x86-64-v2}", {}),
         ("c{math=strict} -mcpu=x86-64-v2", {"vector": False}),
@@ -37,15 +37,15 @@ def test_flags_from_every_place_set_the_same_field() -> None:
         (" c{math=strict vector=none}", {"mcpu": "x86-64-v2", "math": "strict"}),
     ]
     for target, flags in places:
-        made, told, sizes = choose_backend(target, flags)
-        assert made == wanted
-        assert told.split()[0] == "c" and not sizes
+        backend, text, sizes = choose_backend(target, flags)
+        assert backend == expected
+        assert text.split()[0] == "c" and not sizes
     assert C.make() == choose_backend("c", {})[0] == C()
 
 
 def test_the_text_of_a_backend_makes_it_again() -> None:
-    made = C(math="strict", openmp=True, cflags='-DX="a b"', sanitize=("address", "undefined"), cc="gcc")
-    assert choose_backend(made.text(), {})[0] == made
+    backend = C(math="strict", openmp=True, cflags='-DX="a b"', sanitize=("address", "undefined"), cc="gcc")
+    assert choose_backend(backend.text(), {})[0] == backend
     assert C().text() == "c"
 
 

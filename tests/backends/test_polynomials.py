@@ -89,17 +89,17 @@ def test_hyperbolic_parts(dtype: str) -> None:
 def test_a_quotient_is_the_tangent(family: str, most: float) -> None:
     module = import_module(f"irtool.backends.formulas.{family}")
     for r in np.linspace(0.001, math.pi / 4, 301).tolist():
-        made = r * value(module._TAN_OVER, r * r) / value(module._TAN_UNDER, r * r)
-        assert abs(made / math.tan(r) - 1) < most
+        quotient = r * value(module._TAN_OVER, r * r) / value(module._TAN_UNDER, r * r)
+        assert abs(quotient / math.tan(r) - 1) < most
 
 
 @pytest.mark.parametrize("name", POLYNOMIALS)
 def test_a_polynomial_is_its_function(name: str) -> None:
-    made, wanted, first, last, most = POLYNOMIALS[name]
+    polynomial, function, first, last, most = POLYNOMIALS[name]
     module, terms = name.split()
     coefficients = getattr(import_module(f"irtool.backends.formulas.{module}"), terms)
     points = [x for x in np.linspace(first, last, 301).tolist() if x]
-    errors = [abs(made(coefficients, x) / wanted(x) - 1) for x in points]
+    errors = [abs(polynomial(coefficients, x) / function(x) - 1) for x in points]
     assert max(errors) < most, max(errors)
 
 

@@ -37,8 +37,8 @@ def test_each_operand_of_a_tile_is_read_once() -> None:
     assert not any("p0" in m[2] or "p1" in m[2] for m in steps)
 
 
-@pytest.mark.parametrize(("rows", "lanes", "held"), [(4, 16, True), (6, 16, False), (4, 8, False)])
-def test_vectors_that_few_rows_share_stay_in_registers(rows: int, lanes: int, held: bool) -> None:
+@pytest.mark.parametrize(("rows", "lanes", "is_hoisted"), [(4, 16, True), (6, 16, False), (4, 8, False)])
+def test_vectors_that_few_rows_share_stay_in_registers(rows: int, lanes: int, is_hoisted: bool) -> None:
     """gcc would read them again for each product; it does not where more rows share them."""
     import numpy as np
 
@@ -46,10 +46,10 @@ def test_vectors_that_few_rows_share_stay_in_registers(rows: int, lanes: int, he
     module = irtool.parse(DENSE.replace("(24, 64)", f"({rows}, 64)"))
     program = run_stages(prepare(module, weights), ["main"], VectorTarget(4 * lanes, 2 * lanes))
     text = C(mcpu="none").translate(program, "net").source
-    kept = re.findall(r"irt_hold\((v_\d+)\);", text)
+    vectors = re.findall(r"irt_hold\((v_\d+)\);", text)
     read = re.findall(rf"  irt_f32x{lanes} (v_\d+) = \*", text)
-    assert kept == read
-    assert bool(kept) is held
+    assert vectors == read
+    assert bool(vectors) is is_hoisted
 
 
 def test_reads_that_differ_in_anything_are_two() -> None:

@@ -66,10 +66,10 @@ def test_functions_that_sum_in_registers_stay_apart(tmp_path: Path) -> None:
     ]
     assert len(kernels) == 2
     assert {text.splitlines()[n - 1] for n in kernels} <= {"irt_keep_apart", "irt_keep_reads"}
-    made = subprocess.run(
+    process = subprocess.run(
         ["cc", "-O3", "-S", "-o", "-", "net.c"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert len(re.findall(r"^tvmgen_\w+:", made.stdout, re.M)) == 2
+    assert len(re.findall(r"^tvmgen_\w+:", process.stdout, re.M)) == 2
 
 
 COLUMN = """#[version = "0.0.5"]

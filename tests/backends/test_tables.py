@@ -64,7 +64,7 @@ def test_a_convolution_looks_up_what_it_has_summed(target: str, tmp_path: Path) 
         "table": rng.integers(-128, 128, 256).astype("int8"),
     }
     module = irtool.infer_types(irtool.parse(TEXT))
-    wanted = irtool.evaluate(bind_params(module, params, "main"), [x])
-    made = irtool.build(module, params, target=target, out_dir=tmp_path)
-    np.testing.assert_array_equal(np.asarray(made.run({"x": x})), np.asarray(wanted))
-    assert len(made.report["kernels"]) == (2 if "none" in target else 1)
+    expected = irtool.evaluate(bind_params(module, params, "main"), [x])
+    artifact = irtool.build(module, params, target=target, out_dir=tmp_path)
+    np.testing.assert_array_equal(np.asarray(artifact.run({"x": x})), np.asarray(expected))
+    assert len(artifact.report["kernels"]) == (2 if "none" in target else 1)

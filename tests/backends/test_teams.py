@@ -40,11 +40,11 @@ def @main(%x: Tensor[(130, 512), float32], %k: Tensor[(192, 512), float32], %w: 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("teams")
+    path = tmp_path_factory.mktemp("teams")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(program, "REGION_WORK", 0)
-        irtool.build(irtool.parse(TEXT), name="net", openmp=True, cc="gcc", out_dir=made)
-    return made
+        irtool.build(irtool.parse(TEXT), name="net", openmp=True, cc="gcc", out_dir=path)
+    return path
 
 
 def test_any_number_of_threads_gives_the_bits_of_one(folder: Path) -> None:

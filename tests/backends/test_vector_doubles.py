@@ -133,10 +133,10 @@ def test_powers_of_doubles_with_a_constant(constant: str) -> None:
 
 def test_functions_come_with_what_they_call() -> None:
     for name, dtype in vector_math.FUNCTIONS:
-        made = vector_math.define(name, dtype, 4)
-        for (_, _, _), text in made:
+        definitions = vector_math.define(name, dtype, 4)
+        for (_, _, _), text in definitions:
             called = set(re.findall(r"irt_v(\w+)_f\d\dx4\(", text))
-            assert called <= {n for (n, _, _), _ in made}, (name, dtype)
+            assert called <= {n for (n, _, _), _ in definitions}, (name, dtype)
 
 
 def test_they_are_used_unless_told_otherwise(tmp_path) -> None:

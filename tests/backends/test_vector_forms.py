@@ -46,10 +46,10 @@ FORMS = [
 @pytest.fixture(scope="module")
 def inputs():
     generator = np.random.RandomState(0)
-    made = {name: _values(generator, dtype) for name, dtype in TYPES.items()}
+    arrays = {name: _values(generator, dtype) for name, dtype in TYPES.items()}
     for name in "kj":  # numbers of bits, some of them too many or none
-        made[name] = generator.randint(-3, 70, SIZE).astype(TYPES[name])
-    return made
+        arrays[name] = generator.randint(-3, 70, SIZE).astype(TYPES[name])
+    return arrays
 
 
 def _values(generator: np.random.RandomState, dtype: str) -> np.ndarray:

@@ -43,10 +43,10 @@ def test_every_instruction_gives_what_the_loop_gives(path: str, tmp_path: Path) 
     lines += [text for _, text in vector_math.define(DOT_WIDE, "int32", lanes)] if lanes > 1 else []
     places = [f"(d + {n * MANY} + k)" for n in range(3)]
     values = ", ".join(f"*(const {t}_u *){x}" if lanes > 1 else f"*{x}" for x in places)
-    made = f"*({t}_u *)(y + k) = irt_v{DOT_WIDE}_{t[4:]}" if lanes > 1 else f"y[k] = irt_{DOT_WIDE}"
+    call = f"*({t}_u *)(y + k) = irt_v{DOT_WIDE}_{t[4:]}" if lanes > 1 else f"y[k] = irt_{DOT_WIDE}"
     lines += [f"static int32_t d[{3 * MANY}], y[{MANY}];", "int main(void) {", "  int k;"]
     lines += [f"  if (fread(d, 4, {3 * MANY}, stdin) != {3 * MANY}) return 1;"]
-    lines += [f"  for (k = 0; k < {MANY}; k += {lanes}) {made}({values});", f"  fwrite(y, 4, {MANY}, stdout);"]
+    lines += [f"  for (k = 0; k < {MANY}; k += {lanes}) {call}({values});", f"  fwrite(y, 4, {MANY}, stdout);"]
     compile_program(way, [*lines, "  return 0;\n}"], tmp_path)
     got = run_program(way, b"".join(x.tobytes() for x in (start, a, b)), tmp_path)
     np.testing.assert_array_equal(np.frombuffer(got, "int32"), by_the_loop(meaning(), start, a, b))

@@ -45,9 +45,9 @@ def arguments(name: str) -> list:
 def compare(name: str, target: str) -> None:
     built = irtool.parse(MODULES[name])
     inputs = arguments(name)
-    wanted = irtool.evaluate(built, inputs)
-    got = irtool.build(built, target=target, cache=False).run(inputs)
-    for a, b in zip(leaves(got), leaves(wanted), strict=True):
+    expected = irtool.evaluate(built, inputs)
+    actual = irtool.build(built, target=target, cache=False).run(inputs)
+    for a, b in zip(leaves(actual), leaves(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 

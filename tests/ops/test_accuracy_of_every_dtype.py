@@ -81,13 +81,13 @@ def test_statistics_of_16_bits_are_float32(dtype):
     centred = e - e.mean(1, keepdims=True)
     norm = centred / np.sqrt(np.square(centred).mean(1, keepdims=True) + 1e-5)
     length = e / np.sqrt(np.square(e).sum(1, keepdims=True))
-    wanted = [e.sum(1), e.mean(1), e.max(1), norm, norm, length, norm]
+    expected = [e.sum(1), e.mean(1), e.max(1), norm, norm, length, norm]
     results = [
         *ways(module, inputs),
         ("SimplifyInference", irtool.evaluate(irtool.run_passes(module, "SimplifyInference"), inputs)),
     ]
     for way, got in results:
-        for n, (have, want) in enumerate(zip(got, wanted, strict=True)):
+        for n, (have, want) in enumerate(zip(got, expected, strict=True)):
             want = want.reshape(np.asarray(have).shape)
             error = np.abs(np.asarray(have).astype("float64") - want)
             limit = bounds_of(operators.get(MEASURED[n]))[dtype]

@@ -50,6 +50,6 @@ def test_one_number_for_reference_and_code(dtype: str) -> None:
 def test_integers_wrap(dtype: str) -> None:
     ends = np.iinfo(dtype)
     for value in INTEGERS:
-        found = round_to(value, dtype)
-        assert ends.min <= found <= ends.max
-        assert (found - value) % (1 << ends.bits) == 0
+        wrapped = round_to(value, dtype)
+        assert ends.min <= wrapped <= ends.max
+        assert (wrapped - value) % (1 << ends.bits) == 0

@@ -31,7 +31,7 @@ ERRORS = {"float64": 1e-12, "float16": 2e-3, "bfloat16": 1.6e-2}
 
 def calls_of(dtype: str, values: tuple[float, ...]) -> list[tuple[str, Function]]:
     """A call of each operator for each of its attributes and each value, with its parameters; none that is refused."""
-    made = []
+    programs = []
     for name in operators.names():
         cls = operators.get(name)
         attributes = [f.name for f in cls.fields() if str(f.type) in ("float", "float | None")]
@@ -41,7 +41,7 @@ def calls_of(dtype: str, values: tuple[float, ...]) -> list[tuple[str, Function]
         case = next((c for c in cases if "float" in c.program), cases[0])
         for attribute in attributes:
             for value in values:
-                number = len(made)
+                number = len(programs)
                 text = re.sub(r"%(\w+)", rf"%\1_{number}", re.sub(r"\bfloat(16|32|64)", dtype, case.program))
                 main = parse(text)["main"]
                 body = main.body
@@ -51,8 +51,8 @@ def calls_of(dtype: str, values: tuple[float, ...]) -> list[tuple[str, Function]
                     main = infer_types(Module.from_expr(Function(main.params, changed)))["main"]
                 except IrError:
                     continue
-                made.append((f"{name}({attribute}={value!r})", main))
-    return made
+                programs.append((f"{name}({attribute}={value!r})", main))
+    return programs
 
 
 def leaves(value):
@@ -66,8 +66,8 @@ def test_compiled_code_has_the_attribute_of_the_interpreter(dtype):
     params = [p for _, f in calls for p in f.params]
     module = infer_types(Module.from_expr(Function(params, Tuple([f.body for _, f in calls]))))
     inputs = random_inputs(module["main"], 0)
-    wanted, got = evaluate(module, inputs), irtool.build(module).run(inputs)
-    for (about, _), want, have in zip(calls, wanted, got, strict=True):
+    expected, got = evaluate(module, inputs), irtool.build(module).run(inputs)
+    for (about, _), want, have in zip(calls, expected, got, strict=True):
         for w, h in zip(leaves(want), leaves(have), strict=True):
             w, h = w.astype("float64"), h.astype("float64")
             error = ERRORS.get(dtype, 0)

@@ -97,8 +97,8 @@ def test_lines_of_another_form(line: str, words: str) -> None:
     ],
 )
 def test_problems_are_found(line: str, problem: str) -> None:
-    found = problem_of(read(line))
-    assert found.startswith(problem) and bool(found) == bool(problem)
+    message = problem_of(read(line))
+    assert message.startswith(problem) and bool(message) == bool(problem)
 
 
 def test_a_value_of_another_shape() -> None:

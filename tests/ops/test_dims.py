@@ -34,8 +34,8 @@ def test_intervals_hold_every_result() -> None:
         for y in some:
             for operation in (lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b):
                 every = [operation(a, b) for a in range(x.low, x.high + 1) for b in range(y.low, y.high + 1)]
-                found = operation(x, y)
-                assert (found.low, found.high) == (min(every), max(every))
+                interval = operation(x, y)
+                assert (interval.low, interval.high) == (min(every), max(every))
 
 
 @pytest.mark.parametrize(
@@ -63,5 +63,5 @@ def test_a_batch_of_one_serves_all_of_the_others_even_none(a: int, b: int, batch
     text = f"""#[version = "0.0.5"]
 def @main(%x: Tensor[({a}, 2, 4), float32], %y: Tensor[({b}, 5, 4), float32]) {{ nn.batch_matmul(%x, %y, transpose_b=True) }}
 """
-    found = irtool.infer_types(irtool.parse(text))["main"].ret_type
-    assert found is not None and found.shape == (batch, 2, 5)
+    ret_type = irtool.infer_types(irtool.parse(text))["main"].ret_type
+    assert ret_type is not None and ret_type.shape == (batch, 2, 5)

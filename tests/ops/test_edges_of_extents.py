@@ -43,8 +43,8 @@ def test_gather_by_tuples_of_no_index() -> None:
   gather_nd(%x, %i, batch_dims=1)
 }"""
     x = np.random.RandomState(0).randn(2, 3, 4).astype("float32")
-    found = both(text, x, np.zeros((0, 2, 5), "int64"))
-    np.testing.assert_array_equal(found, np.broadcast_to(x[:, None], (2, 5, 3, 4)))
+    actual = both(text, x, np.zeros((0, 2, 5), "int64"))
+    np.testing.assert_array_equal(actual, np.broadcast_to(x[:, None], (2, 5, 3, 4)))
 
 
 @pytest.mark.parametrize("level", [0, 3])

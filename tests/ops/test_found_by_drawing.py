@@ -44,9 +44,9 @@ def test_one_axis_is_that_of_the_scales_whatever_its_number() -> None:
       qnn.add(%a, %b, 0.5f, 0, %s, 0, 0.5f, 0{}) }}"""
     values = [np.array([[1, 2, 3], [4, 5, 6]], np.int8), np.array([8, 8, 8], np.int8)]
     scales = np.array([0.5, 1.0, 0.25], np.float32)
-    found = [irtool.evaluate(module(text.format(more)), [*values, scales]) for more in ("", ", rhs_axis=1")]
-    np.testing.assert_array_equal(found[0], [[9, 18, 7], [12, 21, 10]])
-    np.testing.assert_array_equal(found[1], found[0])
+    results = [irtool.evaluate(module(text.format(more)), [*values, scales]) for more in ("", ", rhs_axis=1")]
+    np.testing.assert_array_equal(results[0], [[9, 18, 7], [12, 21, 10]])
+    np.testing.assert_array_equal(results[1], results[0])
 
 
 def test_boxes_whose_size_is_nan_are_clipped_as_clip_does() -> None:

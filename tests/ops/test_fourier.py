@@ -11,41 +11,41 @@ from irtool.ops.fourier import factors
 HEADER = '#[version = "0.0.5"]\n'
 
 
-def both(text: str, given: dict[str, np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
+def both(text: str, inputs: dict[str, np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
     """Every result as the interpreter and as compiled C have it."""
     module = irtool.infer_types(irtool.parse(HEADER + text))
-    pairs = [irtool.evaluate(module, list(given.values())), irtool.build(module, cache=False).run(given)]
-    expected, found = (list(map(np.asarray, x)) if isinstance(x, tuple | list) else [np.asarray(x)] for x in pairs)
-    return list(zip(expected, found, strict=True))
+    pairs = [irtool.evaluate(module, list(inputs.values())), irtool.build(module, cache=False).run(inputs)]
+    expected, actual = (list(map(np.asarray, x)) if isinstance(x, tuple | list) else [np.asarray(x)] for x in pairs)
+    return list(zip(expected, actual, strict=True))
 
 
-def close(expected: np.ndarray, found: np.ndarray, tolerance: float) -> None:
-    assert np.array_equal(np.isnan(expected), np.isnan(found))
+def close(expected: np.ndarray, actual: np.ndarray, tolerance: float) -> None:
+    assert np.array_equal(np.isnan(expected), np.isnan(actual))
     known = ~np.isnan(expected)
     largest = np.abs(expected[known]).max(initial=0)
-    assert np.abs(expected[known] - found[known]).max(initial=0) <= tolerance * max(largest, 1)
+    assert np.abs(expected[known] - actual[known]).max(initial=0) <= tolerance * max(largest, 1)
 
 
 @pytest.mark.parametrize("extent", [1, 2, 3, 13, 16, 34, 60, 96, 100, 127, 256])
 @pytest.mark.parametrize("inverse", [False, True])
 def test_transforms_of_any_length(extent: int, inverse: bool) -> None:
     rng = np.random.default_rng(extent)
-    given = {name: rng.normal(size=(3, extent)).astype("float32") for name in "ri"}
-    given["r"][1, extent // 2] = np.inf
+    inputs = {name: rng.normal(size=(3, extent)).astype("float32") for name in "ri"}
+    inputs["r"][1, extent // 2] = np.inf
     type_ = f"Tensor[(3, {extent}), float32]"
     flag = ", inverse=True" if inverse else ""
-    for expected, found in both(f"def @main(%r: {type_}, %i: {type_}) {{ dft(%r, %i{flag}) }}", given):
+    for expected, actual in both(f"def @main(%r: {type_}, %i: {type_}) {{ dft(%r, %i{flag}) }}", inputs):
         assert np.isnan(expected[1]).all() and np.isfinite(expected[[0, 2]]).all()
-        close(expected, found, 2e-6)
+        close(expected, actual, 2e-6)
 
 
 @pytest.mark.parametrize("dtype, tolerance", [("float16", 2e-3), ("float64", 1e-13)])
 def test_transforms_of_other_floats(dtype: str, tolerance: float) -> None:
     rng = np.random.default_rng(0)
-    given = {name: rng.normal(size=(2, 2, 60)).astype(dtype) for name in "ri"}
+    inputs = {name: rng.normal(size=(2, 2, 60)).astype(dtype) for name in "ri"}
     type_ = f"Tensor[(2, 2, 60), {dtype}]"
-    for expected, found in both(f"def @main(%r: {type_}, %i: {type_}) {{ dft(%r, %i) }}", given):
-        close(expected, found, tolerance)
+    for expected, actual in both(f"def @main(%r: {type_}, %i: {type_}) {{ dft(%r, %i) }}", inputs):
+        close(expected, actual, tolerance)
 
 
 @pytest.mark.parametrize("length, n_fft", [(13, 13), (48, 64), (96, 96), (128, 128), (64, 200)])
@@ -53,16 +53,16 @@ def test_transforms_of_other_floats(dtype: str, tolerance: float) -> None:
 @pytest.mark.parametrize("batch", [(), (2,)])
 def test_short_time_transforms(length: int, n_fft: int, onesided: bool, batch: tuple[int, ...]) -> None:
     rng = np.random.default_rng(length)
-    given = {"x": rng.normal(size=(*batch, 500)).astype("float32"), "w": rng.random(length).astype("float32")}
-    given["x"][..., 285] = np.nan
-    shape = ", ".join(map(str, given["x"].shape)) + ("," if not batch else "")
+    inputs = {"x": rng.normal(size=(*batch, 500)).astype("float32"), "w": rng.random(length).astype("float32")}
+    inputs["x"][..., 285] = np.nan
+    shape = ", ".join(map(str, inputs["x"].shape)) + ("," if not batch else "")
     attributes = f"n_fft={n_fft}, hop_length=40, win_length={length}, normalized={not onesided}, onesided={onesided}"
     text = (
         f"def @main(%x: Tensor[({shape}), float32], %w: Tensor[({length}), float32]) {{ stft(%x, %w, {attributes}) }}"
     )
-    ((expected, found),) = both(text, given)
+    ((expected, actual),) = both(text, inputs)
     assert np.isnan(expected).any() and np.isfinite(expected).any()
-    close(expected, found, 2e-6)
+    close(expected, actual, 2e-6)
 
 
 def test_steps_multiply_to_the_length() -> None:
@@ -75,15 +75,15 @@ def test_steps_multiply_to_the_length() -> None:
 def test_lengths_that_are_large_primes_take_little_memory() -> None:
     """Their waves in a table would be four for every pair of samples."""
     rng = np.random.default_rng(0)
-    given = {name: rng.normal(size=(1, 2053)).astype("float32") for name in "ri"}
+    inputs = {name: rng.normal(size=(1, 2053)).astype("float32") for name in "ri"}
     type_ = "Tensor[(1, 2053), float32]"
-    for expected, found in both(f"def @main(%r: {type_}, %i: {type_}) {{ dft(%r, %i) }}", given):
-        close(expected, found, 5e-6)
+    for expected, actual in both(f"def @main(%r: {type_}, %i: {type_}) {{ dft(%r, %i) }}", inputs):
+        close(expected, actual, 5e-6)
     module = irtool.infer_types(irtool.parse(f"{HEADER}def @main(%r: {type_}, %i: {type_}) {{ dft(%r, %i) }}"))
     assert irtool.build(module, cache=False).report["arena_bytes"] < 1 << 17
 
-    given = {"x": rng.normal(size=9000).astype("float32"), "w": rng.random(4093).astype("float32")}
+    inputs = {"x": rng.normal(size=9000).astype("float32"), "w": rng.random(4093).astype("float32")}
     attributes = "n_fft=4093, hop_length=4000, win_length=4093, normalized=False, onesided=True"
     text = f"def @main(%x: Tensor[(9000,), float32], %w: Tensor[(4093,), float32]) {{ stft(%x, %w, {attributes}) }}"
-    ((expected, found),) = both(text, given)
-    close(expected, found, 5e-6)
+    ((expected, actual),) = both(text, inputs)
+    close(expected, actual, 5e-6)

@@ -87,10 +87,12 @@ def test_hostile_indices_under_the_sanitizers(vector: bool, tmp_path, record_pro
     for n, (text, inputs) in enumerate(CASES.values()):
         module = irtool.infer_types(irtool.parse(text))
         name = f"h{n}"
-        made = irtool.build(module, out_dir=tmp_path, name=name, emit="c", weights="inline", vector=vector)
+        artifact = irtool.build(module, out_dir=tmp_path, name=name, emit="c", weights="inline", vector=vector)
         names.append(name)
-        written = harness(name, made.report).replace("  free(i0);", "  fwrite(a0, 1, size0, stdout);\n  free(i0);", 1)
-        functions.append(written.replace("size0", f"{made.report['outputs'][0]['bytes']}u"))
+        written = harness(name, artifact.report).replace(
+            "  free(i0);", "  fwrite(a0, 1, size0, stdout);\n  free(i0);", 1
+        )
+        functions.append(written.replace("size0", f"{artifact.report['outputs'][0]['bytes']}u"))
         calls.append(f"  check_{name}(file);")
         data += b"".join(np.ascontiguousarray(x).tobytes() for x in inputs)
     headers = "\n".join(f'#include "{n}.h"' for n in names)

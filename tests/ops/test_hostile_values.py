@@ -52,7 +52,7 @@ def hostile(value: Any, rng: np.random.Generator, sums: bool) -> Any:
 
 def hostile_cases(number: int) -> list[Case]:
     """Two calls of each operator or more, with hostile numbers; the same for the same number."""
-    rng, found = np.random.default_rng(number), []
+    rng, cases = np.random.default_rng(number), []
 
     def add(name: str, values: list[Any], attributes: dict[str, Any]) -> None:
         sums = operators.get(name).pattern not in ELEMENTS
@@ -60,7 +60,7 @@ def hostile_cases(number: int) -> list[Case]:
             values = [hostile(v, rng, sums) for v in values]
         if name in SORTED:
             values[0] = np.sort(values[0], -1)
-        found.append((name, values, attributes))
+        cases.append((name, values, attributes))
 
     @seed(number)
     @settings(
@@ -68,7 +68,7 @@ def hostile_cases(number: int) -> list[Case]:
     )
     @given(st.data())
     def draw(data: Any) -> None:
-        for name in () if found else COMPUTED:
+        for name in () if cases else COMPUTED:
             for _ in range(2):
                 add(name, *drawn(data.draw, name))
 
@@ -78,12 +78,12 @@ def hostile_cases(number: int) -> list[Case]:
             add(name, *draw_case(name, lambda low, high: rng.integers(low, high + 1)))
     for case in calls_of_family("nn"):
         add(*case)
-    return found
+    return cases
 
 
 def element_cases() -> list[Case]:
     """Every operator of one or two elements that is drawn by its family, on every pair of edges, long enough for vectors."""
-    found: list[Case] = []
+    cases: list[Case] = []
     for name in COMPUTED:
         cls = operators.get(name)
         if cls.__module__ not in ("irtool.ops.unary", "irtool.ops.binary") or name in APPROXIMATE:
@@ -106,8 +106,8 @@ def element_cases() -> list[Case]:
                 cls.make({}).evaluate(*values)
             except irtool.IrError:
                 continue  # has no meaning on this dtype
-            found.append((name, values, {}))
-    return found
+            cases.append((name, values, {}))
+    return cases
 
 
 NUMBERS = [int(n) for n in os.environ.get("HOSTILE_SEEDS", "1").split(",")]

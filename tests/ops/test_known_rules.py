@@ -35,8 +35,8 @@ def test_vectors_of_several_lengths() -> None:
       dyn.strided_slice(%x, %b, %e, %e, begin=None, end=None, strides=None, axes=None) }"""
     module = irtool.infer_types(irtool.parse(text))
     assert str(module["main"].ret_type) == "Tensor[(?, ?, 5), uint8]"
-    found = irtool.evaluate(module, [np.ones((4, 3, 5), "uint8"), np.array([1]), np.array([2, 2])])
-    assert found.shape == (1, 1, 5)
+    result = irtool.evaluate(module, [np.ones((4, 3, 5), "uint8"), np.array([1]), np.array([2, 2])])
+    assert result.shape == (1, 1, 5)
 
 
 def test_types_that_are_known() -> None:

@@ -174,8 +174,8 @@ def test_attributes_are_printed_as_they_were_given():
 def test_later_attributes_at_their_defaults_leave_metadata_and_names_as_0_10_has_them():
     inner = "fn (%q: Tensor[(2, 3), int8], Primitive=1) { qnn.dequantize(%q, 1f, 0%s) }"
     texts = []
-    for given in ("", ', out_dtype="float16"'):
-        e = irtool.parse_expr(HEADER + inner.replace("%s", given))
+    for attribute in ("", ', out_dtype="float16"'):
+        e = irtool.parse_expr(HEADER + inner.replace("%s", attribute))
         from irtool.ir.attributes import described
 
         texts.append([name for name, _ in described(e.body.attrs)])
@@ -286,9 +286,9 @@ def test_vendors_operators_are_read_typed_printed_and_refused(expression, type, 
     whose = "PyTorch" if name == "torch_op" else "Arm's Ethos-U processors"
     for arguments in (["run"], ["build", "-o", str(tmp_path / "out")]):
         assert run([arguments[0], str(file), *arguments[1:]]) == 1
-        said = capsys.readouterr().err
-        assert f"{name} is an operator of {whose}" in said
-        assert "in.relay:3:3: error" in said
+        errors = capsys.readouterr().err
+        assert f"{name} is an operator of {whose}" in errors
+        assert "in.relay:3:3: error" in errors
     assert not (tmp_path / "out").exists()
 
 
@@ -311,7 +311,7 @@ SECTION = """
 
 
 @pytest.mark.parametrize(
-    ("version", "weights", "given", "printed"),
+    ("version", "weights", "attribute", "printed"),
     [
         ("0.11.1", "(6, 4, 3, 3)", "", ""),
         ("0.12.0", "(4, 6, 3, 3)", "", 'kernel_layout="IOHW"'),
@@ -319,9 +319,9 @@ SECTION = """
         ("0.10.0", "(4, 6, 3, 3)", ', kernel_layout="IOHW"', 'kernel_layout="IOHW"'),
     ],
 )
-def test_layout_of_transposed_weights_is_that_of_the_version_that_wrote_the_text(version, weights, given, printed):
+def test_layout_of_transposed_weights_is_that_of_the_version_that_wrote_the_text(version, weights, attribute, printed):
     text = f"def @main(%x: Tensor[(1, 4, 5, 5), float32], %w: Tensor[{weights}, float32]) {{\n"
-    text += f"  nn.conv2d_transpose(%x, %w, channels=6, kernel_size=[3, 3]{given})\n}}"
+    text += f"  nn.conv2d_transpose(%x, %w, channels=6, kernel_size=[3, 3]{attribute})\n}}"
     module = irtool.infer_types(irtool.parse(HEADER + text + SECTION.replace("VERSION", version)))
     assert str(module["main"].body.checked_type) == "Tensor[(1, 6, 7, 7), float32]"
     again = irtool.to_text(module)
@@ -341,5 +341,5 @@ def test_letters_of_one_and_three_axes_changed_their_meaning():
 
 def test_a_text_that_does_not_say_its_version_is_refused_with_a_word():
     text = "def @main(%x: Tensor[(1, 4, 5, 5), float32], %w: Tensor[(4, 6, 3, 3), float32]) {\n"
-    said = refused(text + "  nn.conv2d_transpose(%x, %w, channels=6, kernel_size=[3, 3])\n}", "TVM 0.12 and later")
-    assert '"IOHW", to be written out' in said
+    message = refused(text + "  nn.conv2d_transpose(%x, %w, channels=6, kernel_size=[3, 3])\n}", "TVM 0.12 and later")
+    assert '"IOHW", to be written out' in message

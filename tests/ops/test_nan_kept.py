@@ -74,9 +74,9 @@ def data(dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def module_of(dtype: str, calls: list[str]) -> Any:
     t = f"Tensor[({ROWS}, {COLUMNS}), {dtype}]"
     numbers = {n: f'cast({v}, dtype="{dtype}")' for n, v in (("one", "1f"), ("nan", "nanf"))}
-    made = ", ".join(c.format(**numbers) if "{" in c else c for c in calls)
+    body = ", ".join(c.format(**numbers) if "{" in c else c for c in calls)
     return irtool.infer_types(
-        irtool.parse(f"def @main(%x: {t}, %y: {t}, %p: Tensor[({COLUMNS}), {dtype}]) {{ ({made}) }}")
+        irtool.parse(f"def @main(%x: {t}, %y: {t}, %p: Tensor[({COLUMNS}), {dtype}]) {{ ({body}) }}")
     )
 
 
@@ -154,11 +154,11 @@ def test_nan_is_kept_by_neon(tmp_path: Path) -> None:
         pytest.skip("needs qemu and a cross gcc")
     calls = [*RULES, *NAN_WHERE_NAN, *LIKE_THE_INTERPRETER]
     module, inputs = module_of("float32", calls), data("float32")
-    net, feeds, out = (tmp_path / name for name in ("net.relay", "in.npz", "out.npz"))
+    net, inputs_file, out = (tmp_path / name for name in ("net.relay", "in.npz", "out.npz"))
     net.write_text(irtool.to_text(module))
-    np.savez(feeds, **{p.name: v for p, v in zip(module["main"].params, inputs, strict=True)})
+    np.savez(inputs_file, **{p.name: v for p, v in zip(module["main"].params, inputs, strict=True)})
     words = ("--via=c", "--cc=aarch64-linux-gnu-gcc", "--mcpu=cortex-a72", "--cflags=-O1", "--runner", AARCH64)
-    code, _, err = command_line.irtool("run", net, "--inputs", feeds, *words, "-o", out)
+    code, _, err = command_line.irtool("run", net, "--inputs", inputs_file, *words, "-o", out)
     assert code == 0, err
     with np.errstate(all="ignore"):
         want = irtool.evaluate(module, list(inputs))

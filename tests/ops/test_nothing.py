@@ -32,19 +32,19 @@ def _text(case: str) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.place} {case.operator}")
 def test_all_accept(case: Case) -> None:
-    found = try_text(case.program)
-    assert found.kind == "accepted", found.message
+    outcome = try_text(case.program)
+    assert outcome.kind == "accepted", outcome.message
 
 
 def test_blocks_of_any_size_move_nothing() -> None:
-    found = try_text(_text("%x: Tensor[(0, 0, 1, 0), uint8] | nn.depth_to_space(%x, block_size=9223372036854775807)"))
-    assert found.kind == "accepted", found.message
+    outcome = try_text(_text("%x: Tensor[(0, 0, 1, 0), uint8] | nn.depth_to_space(%x, block_size=9223372036854775807)"))
+    assert outcome.kind == "accepted", outcome.message
 
 
 def test_extents_beyond_all_addresses_are_refused_by_all() -> None:
     text = _text("%x: Tensor[(0, 1, 1, 1), float32] | tile(%x, reps=[1, 2147483647, 2147483647, 2147483647])")
-    found = try_text(text)
-    assert found.kind in ("refused", "uncomputed"), found.message
+    outcome = try_text(text)
+    assert outcome.kind in ("refused", "uncomputed"), outcome.message
 
 
 def test_what_has_no_meaning_has_none_without_elements() -> None:

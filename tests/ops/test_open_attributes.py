@@ -41,13 +41,13 @@ def texts(name: str) -> list[str]:
     """Calls that the operator accepts, with some numbers in them open."""
     rng = random.Random(name)
     known = accepted_calls(name)
-    found = []
+    programs = []
     for call in rng.sample(known, min(CALLS, len(known))):
         for in_attributes, in_types in ((1.0, 0.0), (0.5, 0.0), (0.5, 0.3), (0.0, 0.5)):
             arguments = tuple(_widened(a, rng, in_types) for a in call.arguments)
             attributes = {k: _opened(v, rng, in_attributes) for k, v in call.attributes.items()}
-            found.append(DrawnCall(name, arguments, attributes).text())
-    return found
+            programs.append(DrawnCall(name, arguments, attributes).text())
+    return programs
 
 
 def _read(text: str) -> irtool.ir.Module:

@@ -28,20 +28,20 @@ def elements(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     return x
 
 
-def call(op: str, kept: int, axis: int, ascending: bool) -> str:
+def call(op: str, count: int, axis: int, ascending: bool) -> str:
     if op == "topk":
-        return f'topk(%x, k={kept}, axis={axis}, is_ascend={ascending}, ret_type="both", dtype="int32")'
+        return f'topk(%x, k={count}, axis={axis}, is_ascend={ascending}, ret_type="both", dtype="int32")'
     dtype = ', dtype="int32"' if op == "argsort" else ""
     return f"{op}(%x, axis={axis}, is_ascend={ascending}{dtype})"
 
 
-@pytest.mark.parametrize("op, kept", CASES)
+@pytest.mark.parametrize("op, count", CASES)
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS])
-def test_rows_are_sorted_as_the_interpreter_does(dtype: str, op: str, kept: int) -> None:
-    axis, vector = (0, "none") if op == "topk" and kept == 100 else (1, "auto")
+def test_rows_are_sorted_as_the_interpreter_does(dtype: str, op: str, count: int) -> None:
+    axis, vector = (0, "none") if op == "topk" and count == 100 else (1, "auto")
     x = elements(dtype, (5, 1200))
     x = x if axis else np.ascontiguousarray(x.T)
-    up, down = (call(op, kept, axis, ascending) for ascending in (True, False))
+    up, down = (call(op, count, axis, ascending) for ascending in (True, False))
     text = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[{x.shape}, {dtype}]) {{ ({up}, {down}) }}'
     if op == "topk":
         text = text.replace(f"({up}, {down})", f"let %up = {up}; let %down = {down}; (%up.0, %up.1, %down.0, %down.1)")
@@ -51,11 +51,11 @@ def test_rows_are_sorted_as_the_interpreter_does(dtype: str, op: str, kept: int)
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("kept", [17, 40])
-def test_blocks_of_a_long_row_with_many_equal_elements(kept: int) -> None:
+@pytest.mark.parametrize("count", [17, 40])
+def test_blocks_of_a_long_row_with_many_equal_elements(count: int) -> None:
     x = np.zeros((2, 9000), "float32")
     x[0, 8990:], x[1] = 1, np.arange(9000) % 3
-    text = f'topk(%x, k={kept}, axis=1, ret_type="both", dtype="int32")'
+    text = f'topk(%x, k={count}, axis=1, ret_type="both", dtype="int32")'
     module = irtool.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[{x.shape}, float32]) {{ {text} }}')
     for a, b in zip(irtool.evaluate(module, [x]), irtool.build(module).run([x]), strict=True):
         np.testing.assert_array_equal(a, b)

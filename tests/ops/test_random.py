@@ -61,7 +61,7 @@ def test_no_number_is_drawn_by_a_weight_that_is_none() -> None:
     text = "def @main(%k: Tensor[(10), uint64], %p: Tensor[(3), float32]) { random.multinomial(%k, %p, num_samples=8) }"
     module = irtool.parse(text)
     key = np.arange(10, dtype="uint64")
-    _, found = irtool.evaluate(module, [key, np.array([np.nan, 1, 2], "float32")])
-    _, wanted = irtool.evaluate(module, [key, np.array([0, 1, 2], "float32")])
-    np.testing.assert_array_equal(found, wanted)
-    assert set(found.tolist()) <= {1, 2}
+    _, actual = irtool.evaluate(module, [key, np.array([np.nan, 1, 2], "float32")])
+    _, expected = irtool.evaluate(module, [key, np.array([0, 1, 2], "float32")])
+    np.testing.assert_array_equal(actual, expected)
+    assert set(actual.tolist()) <= {1, 2}

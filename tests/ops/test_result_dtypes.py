@@ -35,12 +35,12 @@ def _pairs(call: str) -> list[tuple[str, str]]:
     return OF_WINOGRAD if "tile_size=4" in call else OF_WINOGRAD[:2]
 
 
-def program(n: int, call: str, given: str, wanted: str) -> Program:
+def program(n: int, call: str, dtype: str, out_dtype: str) -> Program:
     shapes = SHAPES[call]
-    params = ", ".join(f"%{v}: {TensorType(s, given)!r}" for v, s in zip("xw", shapes, strict=True))
-    text = f'def @main({params}) {{ {call}, out_dtype="{wanted}") }}'
+    params = ", ".join(f"%{v}: {TensorType(s, dtype)!r}" for v, s in zip("xw", shapes, strict=True))
+    text = f'def @main({params}) {{ {call}, out_dtype="{out_dtype}") }}'
     rng = np.random.default_rng(n)
-    inputs = [(rng.integers(-9, 10, s) / (2 if given == "float32" else 1)).astype(numpy_dtype(given)) for s in shapes]
+    inputs = [(rng.integers(-9, 10, s) / (2 if dtype == "float32" else 1)).astype(numpy_dtype(dtype)) for s in shapes]
     module = irtool.infer_types(irtool.parse(text))
     return Program(f"m{n}", module, inputs, irtool.evaluate(module, inputs), {"opt_level": 1})
 
@@ -48,11 +48,11 @@ def program(n: int, call: str, given: str, wanted: str) -> Program:
 def test_the_interpreter_and_c_cast_at_the_same_step(tmp_path: Path) -> None:
     cases = [(c, *d) for c in SHAPES for d in _pairs(c)]
     programs = [program(n, *case).built(tmp_path) for n, case in enumerate(cases)]
-    said = run_together(programs, tmp_path, sanitize=False)
-    assert [(c, s) for c, s in zip(cases, said, strict=True) if s] == []
+    problems = run_together(programs, tmp_path, sanitize=False)
+    assert [(c, s) for c, s in zip(cases, problems, strict=True) if s] == []
 
 
 def test_products_that_cancel_are_true() -> None:
     text = 'def @main(%x: Tensor[(1, 2), int32], %w: Tensor[(1, 2), int32]) { nn.dense(%x, %w, units=1, out_dtype="bool") }'
-    found = irtool.evaluate(irtool.parse(text), [np.array([[1, 1]], "int32"), np.array([[3, -3]], "int32")])
-    assert found.all()
+    result = irtool.evaluate(irtool.parse(text), [np.array([[1, 1]], "int32"), np.array([[3, -3]], "int32")])
+    assert result.all()

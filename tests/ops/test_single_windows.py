@@ -12,5 +12,5 @@ def @main(%x: Tensor[(1, 64, 7, 7), float32]) {
 }
 """
     x = np.random.default_rng(0).normal(size=(1, 64, 7, 7)).astype("float32")
-    found = irtool.evaluate(irtool.parse(text), [x])
-    np.testing.assert_allclose(found, x.mean(axis=(2, 3), keepdims=True), rtol=1e-5, atol=1e-6)
+    actual = irtool.evaluate(irtool.parse(text), [x])
+    np.testing.assert_allclose(actual, x.mean(axis=(2, 3), keepdims=True), rtol=1e-5, atol=1e-6)

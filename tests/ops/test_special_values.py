@@ -58,9 +58,9 @@ def test_numpy_interpreter_and_c_agree(dtype):
     x = convert(VALUES, dtype)
     a, b = np.meshgrid(x, x, indexing="ij")
     module, calls = module_of(dtype)
-    wanted = irtool.evaluate(module, [x, a, b])
+    expected = irtool.evaluate(module, [x, a, b])
     with np.errstate(all="ignore"):
-        for about, want in zip(calls, wanted, strict=True):
+        for about, want in zip(calls, expected, strict=True):
             name = about.partition("(")[0]
             if name in IN_NUMPY and "%x)" in about and "," not in about:
                 assert_same(want, convert(IN_NUMPY[name](x.astype("float64")), dtype), dtype, f"numpy: {about}")
@@ -68,5 +68,5 @@ def test_numpy_interpreter_and_c_agree(dtype):
                 exact = IN_NUMPY_OF_TWO[name](a.astype("float64"), b.astype("float64"))
                 assert_same(want, exact if exact.dtype == "bool" else convert(exact, dtype), dtype, f"numpy: {about}")
     for vector in (True, "none"):
-        for about, got, want in zip(calls, irtool.build(module, vector=vector).run([x, a, b]), wanted, strict=True):
+        for about, got, want in zip(calls, irtool.build(module, vector=vector).run([x, a, b]), expected, strict=True):
             assert_same(got, want, dtype, f"C, vector={vector}: {about}")

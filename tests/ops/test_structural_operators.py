@@ -64,9 +64,9 @@ def test_dynamic_operator_freezes_to_the_static_one(name):
     dynamic = operators.get(name).make(attributes)
     assert isinstance(dynamic, Dynamic)
     frozen = dynamic.freeze(*[inputs[i] for i in dynamic.moving])
-    kept = [v for i, v in enumerate(inputs) if i not in dynamic.moving]
+    remaining = [v for i, v in enumerate(inputs) if i not in dynamic.moving]
     assert type(frozen).name == name.removeprefix("dyn.")
-    for a, b in zip(flat(dynamic.evaluate(*inputs)), flat(frozen.evaluate(*kept)), strict=True):
+    for a, b in zip(flat(dynamic.evaluate(*inputs)), flat(frozen.evaluate(*remaining)), strict=True):
         np.testing.assert_array_equal(a, b)
 
 

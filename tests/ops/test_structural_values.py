@@ -184,8 +184,8 @@ def test_suppression_keeps_the_best_of_overlapping_boxes():
     scalars = np.int32(-1).reshape(()), np.float32(0.7).reshape(())
     indices = np.arange(5, dtype="int32")[None]
     inputs = boxes, np.array([4], "int32"), indices, *scalars
-    kept, count = run("vision.non_max_suppression", *inputs, force_suppress=True, top_k=2)
-    np.testing.assert_array_equal(kept, [[3, 0, -1, -1, -1]])
+    selected, count = run("vision.non_max_suppression", *inputs, force_suppress=True, top_k=2)
+    np.testing.assert_array_equal(selected, [[3, 0, -1, -1, -1]])
     assert count == [[2]]
     out = run("vision.non_max_suppression", *inputs, force_suppress=True, top_k=2, return_indices=False)
     np.testing.assert_array_equal(out[0, :2], boxes[0, [3, 0]])
@@ -202,8 +202,8 @@ def test_roi_align_of_a_plane_is_its_value_at_the_bin_centres():
 
 def test_space_and_batch_are_inverse():
     x = np.arange(2 * 4 * 6 * 3).reshape(2, 4, 6, 3)
-    there = run("nn.space_to_batch_nd", x, block_shape=[2, 3], paddings=[[0, 2], [3, 0]])
-    np.testing.assert_array_equal(run("nn.batch_to_space_nd", there, block_shape=[2, 3], crops=[[0, 2], [3, 0]]), x)
+    batches = run("nn.space_to_batch_nd", x, block_shape=[2, 3], paddings=[[0, 2], [3, 0]])
+    np.testing.assert_array_equal(run("nn.batch_to_space_nd", batches, block_shape=[2, 3], crops=[[0, 2], [3, 0]]), x)
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])

@@ -18,17 +18,17 @@ EDGES = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -3.0)
 
 
 def programs(texts: list[tuple[str, list[Any]]], folder: Path) -> list[Program]:
-    made = []
+    compiled = []
     for n, (text, inputs) in enumerate(texts):
         module = irtool.infer_types(irtool.parse(f'#[version = "0.0.5"]\ndef @main{text}', "case.relay"))
         want = irtool.evaluate(module, inputs)
-        made.append(Program(f"p{n}", module, inputs, want).built(folder))
-    return made
+        compiled.append(Program(f"p{n}", module, inputs, want).built(folder))
+    return compiled
 
 
 def differences(texts: list[tuple[str, list[Any]]], folder: Path) -> list[str]:
-    found = run_together(programs(texts, folder), folder, sanitize=False)
-    return [f"{text}: {wrong}" for (text, _), wrong in zip(texts, found, strict=True) if wrong]
+    problems = run_together(programs(texts, folder), folder, sanitize=False)
+    return [f"{text}: {wrong}" for (text, _), wrong in zip(texts, problems, strict=True) if wrong]
 
 
 def test_bit_serial_products(tmp_path: Path) -> None:

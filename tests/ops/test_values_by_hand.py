@@ -62,10 +62,10 @@ def test_short_time_transforms_are_transforms_of_pieces(onesided: bool) -> None:
     pieces = np.stack([x[:, at : at + 4] * window for at in (0, 3, 6)], axis=1)
     want = (np.fft.rfft if onesided else np.fft.fft)(pieces).transpose(0, 2, 1)
     np.testing.assert_allclose(got[..., 0] + 1j * got[..., 1], want, atol=1e-4)
-    given = [Var("x", TensorType(x.shape, "float32")), Var("w", TensorType(window.shape, "float32"))]
-    assert infer_expr(call("stft", *given, **attributes)).checked_type == TensorType(got.shape, "float32")
+    operands = [Var("x", TensorType(x.shape, "float32")), Var("w", TensorType(window.shape, "float32"))]
+    assert infer_expr(call("stft", *operands, **attributes)).checked_type == TensorType(got.shape, "float32")
     with pytest.raises((RelationError, irtool.IrError), match="win_length"):
-        infer_expr(call("stft", *given, **{**attributes, "win_length": 5}))
+        infer_expr(call("stft", *operands, **{**attributes, "win_length": 5}))
 
 
 @pytest.mark.parametrize("batch", [0, 1, 2])
@@ -130,6 +130,6 @@ def test_the_largest_need_no_dtype_for_their_places() -> None:
     [(5, "int32", 5), (1000, "int8", 128), (1000, "uint8", 256), (1 << 30, "float32", 1 << 24), (0, "int64", 1)],
 )
 def test_typical_indices_are_below_what_there_is(size: int, dtype: str, most: int) -> None:
-    made = Below(size).draw(np.random.RandomState(0), (20_000,), dtype)
-    assert made.min() >= 0 and made.max() < most
-    assert made.max() > most * 0.99 - 1, "all of them may come"
+    indices = Below(size).draw(np.random.RandomState(0), (20_000,), dtype)
+    assert indices.min() >= 0 and indices.max() < most
+    assert indices.max() > most * 0.99 - 1, "all of them may come"
