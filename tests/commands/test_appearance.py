@@ -110,11 +110,11 @@ def test_tables_on_a_terminal_are_drawn_in_colour(monkeypatch: pytest.MonkeyPatc
         (["info", LET], "operator", "sum"),
         (["opt", LET, "--passes=FastMath", "--time-passes", "-o", os.devnull], "FastMath", "infer ms"),
     )
-    for words, *said in commands:
+    for words, *texts in commands:
         drawn = [text for text in irtool("--color=always", *words)[1:] if text]
         assert any("\x1b[1m" in text and "\x1b[36m" in text for text in drawn), words
         without = "".join(irtool("--color=never", *words)[1:])
-        assert "\x1b" not in without and all(word in without for word in said)
+        assert "\x1b" not in without and all(word in without for word in texts)
         if "opt" not in words:  # its numbers differ
             assert [line.rstrip() for line in plain("".join(drawn)).splitlines()] == without.splitlines()
         prose = [line for line in without.splitlines() if not line.startswith((" ", "@"))]

@@ -108,8 +108,8 @@ ARCHIVES = {
     "text in it": (archive(readme_txt=b"hello"), "in readme.txt: it is no array"),
     "same name twice": (twice(npy(W)), "in w.npy: it is there twice"),
     **{
-        f"{kind} in it": (archive(w_npy=plain(kind)), said)
-        for kind, said in (
+        f"{kind} in it": (archive(w_npy=plain(kind)), message)
+        for kind, message in (
             ("empty", "in w.npy: it is empty"),
             ("half a header", "header is damaged"),
             ("half the data", "cut off"),
@@ -135,35 +135,35 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def outcome(file: Path, said: str | tuple[str, ...] | None, *arguments: object) -> None:
+def outcome(file: Path, message: str | tuple[str, ...] | None, *arguments: object) -> None:
     """Checks what a command that is given the file does: it succeeds, or it names the file and says one of these."""
     code, _, err = irtool(*arguments)
-    if said is None:
+    if message is None:
         assert code == 0, err
         return
     assert code == 1, (code, err)
     assert str(file) in err
-    assert any(s in err for s in ((said,) if isinstance(said, str) else said)), err
+    assert any(s in err for s in ((message,) if isinstance(message, str) else message)), err
     assert len(re.findall(r"error(\[\w+\])?:", err)) == 1
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
 def test_one_array(kind: str, text: Path, tmp_path: Path) -> None:
-    data, said = ARRAYS[kind]
+    data, message = ARRAYS[kind]
     file = tmp_path / "given.npy"
     file.write_bytes(data)
     np.save(tmp_path / "w.npy", W)
     out = tmp_path / "out.npz"
-    outcome(file, said, "run", f"--input=x={file}", f"--input=w={tmp_path / 'w.npy'}", "-o", out, text)
-    assert out.exists() == (said is None)
-    if said is None:
+    outcome(file, message, "run", f"--input=x={file}", f"--input=w={tmp_path / 'w.npy'}", "-o", out, text)
+    assert out.exists() == (message is None)
+    if message is None:
         np.testing.assert_array_equal(np.load(out)["out0"], X - W)
 
 
 @pytest.mark.parametrize("command", ["run", "opt", "build"])
 @pytest.mark.parametrize("kind", ARCHIVES)
 def test_arrays_by_name(kind: str, command: str, text: Path, tmp_path: Path) -> None:
-    data, said = ARCHIVES[kind]
+    data, message = ARCHIVES[kind]
     file = tmp_path / "given.npz"
     file.write_bytes(data)
     result = tmp_path / ("out.npz" if command == "run" else "out")
@@ -172,9 +172,9 @@ def test_arrays_by_name(kind: str, command: str, text: Path, tmp_path: Path) -> 
         "opt": ("-o", result, "-p", "FoldConstant"),
         "build": ("-o", result, "--emit=c", "--no-cache", "-q"),
     }
-    outcome(file, said, command, "--params", file, *options[command], text)
-    assert result.exists() == (said is None)
-    if said is None and command == "opt":
+    outcome(file, message, command, "--params", file, *options[command], text)
+    assert result.exists() == (message is None)
+    if message is None and command == "opt":
         import irtool as library
 
         module = library.parse(result.read_text())
@@ -183,10 +183,10 @@ def test_arrays_by_name(kind: str, command: str, text: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("option", ["--input=x=", "--inputs=", "--params="])
 def test_files_that_cannot_be_read(option: str, text: Path, tmp_path: Path) -> None:
-    for path, said in ((tmp_path / "absent.npz", "No such file"), (tmp_path, "directory")):
+    for path, message in ((tmp_path / "absent.npz", "No such file"), (tmp_path, "directory")):
         code, _, err = irtool("run", f"{option}{path}", text)
         assert code == 1
-        assert str(path) in err and said in err
+        assert str(path) in err and message in err
 
 
 def test_a_scalar(tmp_path: Path) -> None:
@@ -195,8 +195,8 @@ def test_a_scalar(tmp_path: Path) -> None:
     path.write_text('#[version = "0.0.5"]\ndef @main(%x: int64) { add(%x, %x) }\n')
     np.save(tmp_path / "x.npy", np.array(21, ">i8"))
     np.savez(tmp_path / "x.npz", x=np.array(21))
-    for given in (f"--input=x={tmp_path / 'x.npy'}", f"--inputs={tmp_path / 'x.npz'}"):
-        code, out, err = irtool("run", given, path)
+    for option in (f"--input=x={tmp_path / 'x.npy'}", f"--inputs={tmp_path / 'x.npz'}"):
+        code, out, err = irtool("run", option, path)
         assert (code, out) == (0, "out0: int64[]  42\n"), err
 
 

@@ -120,6 +120,6 @@ def test_calibration_data_go_by_the_names_of_the_model(tmp_path: Path) -> None:
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), tmp_path / "net.onnx")
     data: dict[str, Any] = {"x:0": np.ones((4, 16), "float32")}
     np.savez(tmp_path / "data.npz", **data)
-    given = ("--precision", "int8", "--calibrate", tmp_path / "data.npz")
-    code, _, err = irtool("bench", tmp_path / "net.onnx", *QUICK, "--no-interp", "--no-kernels", *given)
+    options = ("--precision", "int8", "--calibrate", tmp_path / "data.npz")
+    code, _, err = irtool("bench", tmp_path / "net.onnx", *QUICK, "--no-interp", "--no-kernels", *options)
     assert code == 0, err

@@ -46,10 +46,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield tmp_path
 
 
-@pytest.mark.parametrize("given", [False, True])
-def test_the_pass_and_the_smallest_expression_are_shown(given: bool, folder: Path) -> None:
+@pytest.mark.parametrize("has_inputs", [False, True])
+def test_the_pass_and_the_smallest_expression_are_shown(has_inputs: bool, folder: Path) -> None:
     np.savez("in.npz", w=np.full(16, 0.25, "float32"))
-    words = ["--load=wrong.py", "-p", "ToGraphNormalForm,Wrong,FoldConstant", *(["--inputs=in.npz"] if given else [])]
+    words = [
+        "--load=wrong.py",
+        "-p",
+        "ToGraphNormalForm,Wrong,FoldConstant",
+        *(["--inputs=in.npz"] if has_inputs else []),
+    ]
     code, out, err = irtool("opt", "--bisect", "net.relay", *words)
     assert code == 1, err
     first, second, *rest = out.splitlines()

@@ -91,8 +91,8 @@ def test_an_output_named_with_its_ending(irtool, tmp_path: Path, emit: str, path
     """As compilers do it: the file that was asked for has that name; a path without its ending is a folder."""
     done = irtool("build", f"--emit={emit}", MLP, "-o", path)
     assert done.returncode == 0, done.stderr
-    made = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
-    assert made == files
+    written = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
+    assert written == files
 
 
 def test_a_folder_with_the_ending_of_a_file(irtool, tmp_path: Path) -> None:

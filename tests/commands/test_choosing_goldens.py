@@ -52,7 +52,7 @@ def test_the_report_has_every_file(folder: Path) -> None:
 
 @pytest.mark.robustness("mistakes")
 def test_wrong_usage(folder: Path) -> None:
-    for words, code, said in [
+    for words, code, message in [
         ("-k nothing", 1, "no golden file in . has nothing in its path"),
         ("--list --update", 2, "--list runs nothing"),
         ("--list --junit x.xml", 2, "--list runs nothing"),
@@ -60,7 +60,7 @@ def test_wrong_usage(folder: Path) -> None:
         ("-k", 2, "-k needs a value"),
     ]:
         got, _, err = irtool("test", *words.split())
-        assert got == code and said in err, words
+        assert got == code and message in err, words
 
 
 @pytest.mark.robustness("faults")

@@ -60,8 +60,8 @@ def irtool_lines(name: str) -> Iterator[list[str]]:
     """The words of each command of irtool in the examples of a command."""
     for line in examples(irtool(name, "-h")[1]):
         for part in re.split(r"\s\|\s|;|\s[<>]\s|\s{3,}", line):
-            if found := re.search(r"\birtool (\S.*)", part.rstrip(' ")')):
-                yield shlex.split(found[1])
+            if match := re.search(r"\birtool (\S.*)", part.rstrip(' ")')):
+                yield shlex.split(match[1])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -112,8 +112,8 @@ def test_what_verbose_tells() -> None:
     assert code == 0
     want = [f"read {n} ({Path(n).stat().st_size} bytes)" for n in ("w.npz", "x.npz")]
     want.append(f"wrote all.npz ({Path('all.npz').stat().st_size} bytes)")
-    *told, last = err.splitlines()
-    assert told == [f"note: {w}" for w in want] and re.fullmatch(r"note: took \d+\.\d\d s", last)
+    *notes, last = err.splitlines()
+    assert notes == [f"note: {w}" for w in want] and re.fullmatch(r"note: took \d+\.\d\d s", last)
     code, _, err = irtool("check", "bad.relay", "-v")
     assert code == 1 and "note: read bad.relay" in err
     assert "took" not in irtool("check", "nowhere", "-q")[2] and "took" not in irtool("check", "net.relay")[2]

@@ -80,5 +80,5 @@ def test_of_several_outputs_the_largest_errors_are_said(capsys: pytest.CaptureFi
     results = {"interp": outputs(1.5, 1), "c": outputs(1.25, 1.125)}
     with pytest.raises(click.exceptions.Exit):  # of the second, C is wrong alone
         report_comparison(results, 1e-3, False, lambda: outputs(1, 1, "float64"))
-    said = capsys.readouterr()
-    assert "0.5" in said.out + said.err and "0.25" in said.out + said.err
+    captured = capsys.readouterr()
+    assert "0.5" in captured.out + captured.err and "0.25" in captured.out + captured.err

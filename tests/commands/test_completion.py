@@ -57,7 +57,7 @@ def ask(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "candidates"),
     [
         (["op"], ["plain,ops", "plain,opt"]),
         (["opt", "--pass"], ["plain,--passes", "plain,--pass-config"]),
@@ -89,11 +89,15 @@ def ask(
     ],
 )
 def test_what_bash_is_told(
-    words: list[str], told: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    candidates: list[str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = ask(words, monkeypatch, capsys)
-    assert [line for line in told if line not in found] == []
-    assert len(found) <= max(len(told), 4)
+    lines = ask(words, monkeypatch, capsys)
+    assert [line for line in candidates if line not in lines] == []
+    assert len(lines) <= max(len(candidates), 4)
 
 
 def test_functions_of_a_file_behind_the_cursor(
@@ -106,8 +110,8 @@ def test_functions_of_a_file_behind_the_cursor(
 def test_shells_that_replace_the_whole_word_get_it_whole(
     shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = "\n".join(ask(["opt", "--passes=FuseO"], monkeypatch, capsys, shell))
-    assert "--passes=FuseOps" in found and "Groups operators" in found
+    lines = "\n".join(ask(["opt", "--passes=FuseO"], monkeypatch, capsys, shell))
+    assert "--passes=FuseOps" in lines and "Groups operators" in lines
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -56,11 +56,11 @@ def test_every_format_to_every_other(first: str, second: str) -> None:
     assert irtool("convert", "start.params", "-o", first)[0] == 0
     code, out, err = irtool("convert", first, "-o", f"again-{second}")
     assert (code, out, err) == (0, f"wrote again-{second} (5 tensors, 55 bytes)\n", "")
-    found = read(f"again-{second}")
-    assert found.keys() == tensors().keys()
+    actual = read(f"again-{second}")
+    assert actual.keys() == tensors().keys()
     for name, array in tensors().items():
-        assert dtype_name(found[name]) == dtype_name(array), name
-        assert found[name].shape == array.shape and found[name].tobytes() == array.tobytes(), name
+        assert dtype_name(actual[name]) == dtype_name(array), name
+        assert actual[name].shape == array.shape and actual[name].tobytes() == array.tobytes(), name
 
 
 def test_same_tensors_same_bytes(folder: Path) -> None:
@@ -135,7 +135,7 @@ def test_bad_input(folder: Path) -> None:
     (folder / "full/x").write_text("kept")
     (folder / "bad").mkdir()
     (folder / "bad/a.npy").write_bytes(b"no")
-    for words, code, said in [
+    for words, code, message in [
         ("nothing.npz -o b.npz", 1, "cannot read nothing.npz"),
         ("junk.params -o b.npz", 1, "no .params, .npz or .safetensors file"),
         ("empty.npz -o b.npz", 1, "the file is empty"),
@@ -156,7 +156,7 @@ def test_bad_input(folder: Path) -> None:
         ("missing.relay -o out.relay --params-out w.npz", 1, "the values of 2 constants are missing"),
     ]:
         got, out, err = irtool("convert", *words.split())
-        assert (got, out) == (code, "") and said in err, (words, got, err)
+        assert (got, out) == (code, "") and message in err, (words, got, err)
     assert (folder / "full/x").read_text() == "kept"
     assert not {"b.npz", "b.txt", "out.relay", "out.npz", "w.npz"} & set(os.listdir(folder))
     assert not [n for n in os.listdir(folder) if n.startswith(".")]

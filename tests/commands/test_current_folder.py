@@ -65,8 +65,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(command: list[str], place: Path, *, unsafe: bool = False) -> subprocess.CompletedProcess[str]:
-    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONSAFEPATH")}
-    environment = {**kept, "XDG_CACHE_HOME": str(place / "cache"), "CFLAGS": "-O0"}
+    inherited = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONSAFEPATH")}
+    environment = {**inherited, "XDG_CACHE_HOME": str(place / "cache"), "CFLAGS": "-O0"}
     if unsafe:
         environment["PYTHONPATH"] = str(ROOT.parent)
     return subprocess.run(

@@ -62,17 +62,17 @@ def write(folder: Path, *texts: str) -> list[Path]:
     return paths
 
 
-@pytest.mark.parametrize("said", PAIRS)
+@pytest.mark.parametrize("message", PAIRS)
 @pytest.mark.parametrize("turned", [False, True])
-def test_what_differs_is_said_with_its_place(said: str, turned: bool, tmp_path: Path) -> None:
-    texts = PAIRS[said]
+def test_what_differs_is_said_with_its_place(message: str, turned: bool, tmp_path: Path) -> None:
+    texts = PAIRS[message]
     a, b = write(tmp_path, *(texts[::-1] if turned else texts))
     code, out, err = irtool("diff", "--no-infer", a, b)
     assert code == 1, err
     assert "difference: " in out
     if not turned:
-        assert said in out
-    if "sharing" not in said:
+        assert message in out
+    if "sharing" not in message:
         assert "a.relay:2:" in out or "b.relay:2:" in out
     assert irtool("diff", "--no-infer", "-q", a, b) == (1, "", err)
     assert irtool("diff", "--no-infer", a, a)[:2] == (0, "equal\n")
@@ -107,7 +107,7 @@ def test_constants_are_compared_by_element_and_never_printed(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("one", "two", "said"),
+    ("one", "two", "message"),
     [
         (np.array([1, 2], "int32"), np.array([1, 5], "int32"), "1 of 2 elements differ, largest 3 at [1]"),
         (np.array([0, 255], "uint8"), np.array([255, 255], "uint8"), "1 of 2 elements differ, largest 255 at [0]"),
@@ -118,9 +118,9 @@ def test_constants_are_compared_by_element_and_never_printed(tmp_path: Path) -> 
         (np.zeros(2, "float32"), np.zeros(2, "float16"), "float32[2] on the left, float16[2] on the right"),
     ],
 )
-def test_how_constants_differ(one: np.ndarray, two: np.ndarray, said: str) -> None:
-    found = list(differences(*(Module.from_expr(Constant(a, a.dtype.name)) for a in (one, two))))
-    assert [d.function for d in found] == ["main"] and said in found[0].message
+def test_how_constants_differ(one: np.ndarray, two: np.ndarray, message: str) -> None:
+    problems = list(differences(*(Module.from_expr(Constant(a, a.dtype.name)) for a in (one, two))))
+    assert [d.function for d in problems] == ["main"] and message in problems[0].message
 
 
 def test_values(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ def test_values(tmp_path: Path) -> None:
         "def @main(%x: Tensor[(3), float32]) { multiply(%x, 2f) }",
     )
     assert irtool("diff", a, b)[0] == 1
-    said = "note: 1 of 1 parameter of @main is random (seed 0): %x\n"
-    assert irtool("diff", "--values", a, b) == (0, "the values are equal\n", said)
+    note = "note: 1 of 1 parameter of @main is random (seed 0): %x\n"
+    assert irtool("diff", "--values", a, b) == (0, "the values are equal\n", note)
     b.write_text(b.read_text().replace("2f", "3f"))
     code, out, _ = irtool("diff", "--values", a, b)
     assert code == 1 and "@main: result differs by up to" in out
@@ -164,6 +164,6 @@ def test_depth_and_length_take_neither_stack_nor_time(tmp_path: Path) -> None:
     ]
     a, b = (library.parse(HEAD + t) for t in texts)
     start = time.perf_counter()
-    found = list(differences(a, b))
-    assert [d.message for d in found] == ["exp on the left, log on the right", "1 on the left, 2 on the right"]
+    problems = list(differences(a, b))
+    assert [d.message for d in problems] == ["exp on the left, log on the right", "1 on the left, 2 on the right"]
     assert time.perf_counter() - start < 20

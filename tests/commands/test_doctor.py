@@ -29,22 +29,22 @@ def test_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "irtool/builds/key/files").mkdir(parents=True)
     (tmp_path / "irtool/builds/key/files/model.c").write_text("12345")
-    code, found = findings()
+    code, rows = findings()
     assert code == 0
-    assert found["Python"]["what"].startswith(f"{sys.version_info[0]}.{sys.version_info[1]}.")
-    assert found["C compiler"]["state"] == found["numpy"]["state"] == "ok"
-    assert found["build cache"]["what"] == f"{tmp_path}/irtool/builds: 1 build, 5 B"
-    assert found["vectors"]["what"].split()[0].isdigit()
-    assert all(f["purpose"] for f in found.values())
+    assert rows["Python"]["what"].startswith(f"{sys.version_info[0]}.{sys.version_info[1]}.")
+    assert rows["C compiler"]["state"] == rows["numpy"]["state"] == "ok"
+    assert rows["build cache"]["what"] == f"{tmp_path}/irtool/builds: 1 build, 5 B"
+    assert rows["vectors"]["what"].split()[0].isdigit()
+    assert all(f["purpose"] for f in rows.values())
     code, out, _ = irtool("doctor")
-    assert code == 0 and out.startswith("state") and all(part in out for part in found)
+    assert code == 0 and out.startswith("state") and all(part in out for part in rows)
 
 
 def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
-    code, found = findings()
-    assert code == 1 and found["C compiler"]["state"] == "missing"
-    assert "OpenMP" not in found and "instructions" not in found
+    code, rows = findings()
+    assert code == 1 and rows["C compiler"]["state"] == "missing"
+    assert "OpenMP" not in rows and "instructions" not in rows
     code, out, _ = irtool("doctor")
     assert code == 1 and "help: C compiler: install gcc or clang, or let CC name one\n" in out
 
@@ -54,16 +54,16 @@ def test_a_compiler_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     monkeypatch.setenv("CC", str(broken))
-    code, found = findings()
-    assert code == 1 and found["C compiler"]["help"].endswith("cannot compile an empty program")
-    assert found["OpenMP"]["state"] == found["sanitizers"]["state"] == "-"
+    code, rows = findings()
+    assert code == 1 and rows["C compiler"]["help"].endswith("cannot compile an empty program")
+    assert rows["OpenMP"]["state"] == rows["sanitizers"]["state"] == "-"
 
 
 def test_packages_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examination, "_version", lambda name: "" if name in ("onnx", "rich") else "1.0")
-    code, found = findings()
-    assert code == 1 and found["rich"]["state"] == "missing"
-    assert (found["extra onnx"]["state"], found["extra onnx"]["help"]) == ("-", install_line("onnx"))
+    code, rows = findings()
+    assert code == 1 and rows["rich"]["state"] == "missing"
+    assert (rows["extra onnx"]["state"], rows["extra onnx"]["help"]) == ("-", install_line("onnx"))
 
 
 def test_every_extra_is_listed() -> None:

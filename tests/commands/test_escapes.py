@@ -60,10 +60,10 @@ def test_comments_of_what_is_built(target: str, tmp_path: Path) -> None:
     path = tmp_path / "e\x1b[31mX\u202e\x9b.relay"
     path.write_text(NET)
     emit = "c" if target == "c" else "ll"
-    code, _, said = irtool(
+    code, _, err = irtool(
         "build", path, f"--target={target}", f"--emit={emit}", "-o", tmp_path / "out", "--name", "net"
     )
-    assert code == 0, said
+    assert code == 0, err
     for file in os.listdir(tmp_path / "out"):
         if file.endswith((".c", ".h", ".ll")):
             assert not FORBIDDEN.search((tmp_path / "out" / file).read_text(encoding="utf-8")), file

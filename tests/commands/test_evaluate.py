@@ -37,8 +37,8 @@ def scores(folder: Path) -> np.ndarray:
 
 
 def measured(*words: str) -> dict[str, dict[str, float]]:
-    code, out, said = irtool("evaluate", "net.relay", "--params=w.npz", "--inputs=x.npz", "--json", *words)
-    assert code == 0, said
+    code, out, err = irtool("evaluate", "net.relay", "--params=w.npz", "--inputs=x.npz", "--json", *words)
+    assert code == 0, err
     return {row["output"]: row for row in json.loads(out)["outputs"]}
 
 
@@ -69,11 +69,11 @@ def test_given_outputs_and_samples_along_the_first_extent(folder: Path) -> None:
     y = scores(folder)
     np.savez("flat.npz", x=np.load("x.npz")["x"].reshape(20, 8))
     np.savez("outputs.npz", out0=y, out1=np.maximum(y, 0) * 1.01)
-    code, out, said = irtool(
+    code, out, err = irtool(
         "evaluate", "net.relay", "--params=w.npz", "--inputs=flat.npz", "--against=outputs.npz", "--json"
     )
     rows = json.loads(out)["outputs"]
-    assert code == 0 and rows[0]["largest_difference"] < 1e-5 and rows[1]["snr"] == pytest.approx(40, abs=0.2), said
+    assert code == 0 and rows[0]["largest_difference"] < 1e-5 and rows[1]["snr"] == pytest.approx(40, abs=0.2), err
 
 
 def test_classes_along_an_inner_axis(folder: Path) -> None:
@@ -81,8 +81,8 @@ def test_classes_along_an_inner_axis(folder: Path) -> None:
     x = np.random.default_rng(0).normal(size=(5, 3, 2, 4)).astype("float32")
     np.savez("x.npz", x=x)
     np.save("y.npy", x.argmin(axis=1))
-    code, out, said = irtool("evaluate", "net.relay", "--inputs=x.npz", "--labels=y.npy")
-    assert code == 0 and out.startswith("out0: top-1 100.0 %\n"), said
+    code, out, err = irtool("evaluate", "net.relay", "--inputs=x.npz", "--labels=y.npy")
+    assert code == 0 and out.startswith("out0: top-1 100.0 %\n"), err
 
 
 WRONG = {
@@ -98,8 +98,8 @@ WRONG = {
 def test_labels_that_do_not_fit(folder: Path, case: str) -> None:
     arrays, message = WRONG[case]
     np.savez("y.npz", **arrays)
-    code, out, said = irtool("evaluate", "net.relay", "--params=w.npz", "--inputs=x.npz", "--labels=y.npz")
-    assert code == 1 and not out and f"y.npz: error[E0014]: {message}" in said
+    code, out, err = irtool("evaluate", "net.relay", "--params=w.npz", "--inputs=x.npz", "--labels=y.npz")
+    assert code == 1 and not out and f"y.npz: error[E0014]: {message}" in err
 
 
 @pytest.mark.parametrize(
@@ -116,5 +116,5 @@ def test_labels_that_do_not_fit(folder: Path, case: str) -> None:
 def test_what_is_refused(folder: Path, words: list[str], code: int, message: str) -> None:
     np.save("y.npy", np.zeros(20, int))
     np.savez("y.npz", y=np.zeros(20, int))
-    ended, out, said = irtool("evaluate", "net.relay", "--params=w.npz", *words)
-    assert ended == code and not out and message in said
+    ended, out, err = irtool("evaluate", "net.relay", "--params=w.npz", *words)
+    assert ended == code and not out and message in err

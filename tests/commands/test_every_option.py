@@ -44,12 +44,12 @@ def test_no_option_is_left_out() -> None:
     assert not lacking, "no line of tests/commands/invocations.py has these"
 
 
-def differences(line: str, code: int, wanted: tuple[str, ...]) -> Iterator[str]:
+def differences(line: str, code: int, expected: tuple[str, ...]) -> Iterator[str]:
     """Runs a line, and gives what it does otherwise than wanted."""
     got, out, err = irtool(*shlex.split(line))
     if got != code:
         yield f"exit code {got} instead of {code}"
-    for want in wanted:
+    for want in expected:
         where, _, text = want.removeprefix("not ").partition(":")
         printed = {"out": out, "err": err}.get(where)
         if printed is None:
@@ -70,9 +70,9 @@ def test_every_line_does_what_it_says(tmp_path: Path, monkeypatch: pytest.Monkey
     write_files(tmp_path)
     wrong = []
     with plugins_kept():
-        for line, code, wanted in LINES:
-            assert wanted, f"{line}: nothing is wanted of it"
+        for line, code, expected in LINES:
+            assert expected, f"{line}: nothing is wanted of it"
             if any(part in line and importlib.util.find_spec(package) is None for part, package in _NEEDED.items()):
                 continue
-            wrong += [f"irtool {line}\n  {said}" for said in differences(line, code, wanted)]
+            wrong += [f"irtool {line}\n  {difference}" for difference in differences(line, code, expected)]
     assert not wrong, "\n".join(wrong)

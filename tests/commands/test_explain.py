@@ -31,9 +31,9 @@ def test_the_example_of_a_code_has_that_mistake(cls: type[Code], tmp_path: Path)
     (tmp_path / "example.relay").write_text(cls.example)
     (tmp_path / "plugin.py").write_text(cls.plugin)
     values = {"%s": "example.relay", "%p": "plugin.py", "%t": "out"}
-    exit_code, printed, said = irtool(*(re.sub("%[spt]", lambda m: values[m.group()], w) for w in cls.command.split()))
+    exit_code, printed, err = irtool(*(re.sub("%[spt]", lambda m: values[m.group()], w) for w in cls.command.split()))
     kind = "warning" if cls.name.startswith("W") else "error"
-    assert f"{kind}[{cls.name}]: " in said or f"note[{cls.name}]: " in said, printed + said
+    assert f"{kind}[{cls.name}]: " in err or f"note[{cls.name}]: " in err, printed + err
     assert (exit_code == 0) == (kind == "warning")
 
 
@@ -53,8 +53,8 @@ def test_explain_lists_and_explains() -> None:
     page = irtool("explain", "E0104")[1]
     assert page.startswith("E0104: UnknownOperator\n") and "nn.rellu" in page
     assert "shown by: irtool check example.relay" in page
-    exit_code, _, said = irtool("explain", "E9999")
-    assert exit_code == 2 and "unknown code E9999" in said
+    exit_code, _, err = irtool("explain", "E9999")
+    assert exit_code == 2 and "unknown code E9999" in err
 
 
 @pytest.mark.parametrize("text", ["e0104", "error[E0104]", "[E0104]:", "UnknownOperator", "unknownoperator"])
@@ -72,8 +72,8 @@ def test_a_code_is_found_as_it_stands_in_a_message_and_by_its_title(text: str) -
     ],
 )
 def test_a_code_that_there_is_not(text: str, help: str) -> None:
-    exit_code, _, said = irtool("explain", text)
-    assert exit_code == 2 and f"unknown code {text}" in said and help in said
+    exit_code, _, err = irtool("explain", text)
+    assert exit_code == 2 and f"unknown code {text}" in err and help in err
 
 
 def test_json_and_github_records_have_the_code(tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ class FitsBoard(ModulePass):
 '''
     )
     (tmp_path / "in.relay").write_text(codes.get("E0104").example.replace("rellu", "relu"))
-    exit_code, _, said = irtool("opt", "--load", "own.py", "--passes=FitsBoard", "in.relay")
-    assert exit_code == 1 and "error[ACME1]: it is too large" in said
+    exit_code, _, err = irtool("opt", "--load", "own.py", "--passes=FitsBoard", "in.relay")
+    assert exit_code == 1 and "error[ACME1]: it is too large" in err
     page = irtool("explain", "--load", "own.py", "ACME1")[1]
     assert page.startswith("ACME1: TooLarge\na plug-in, own.py:") and "Buy a larger one." in page
     assert "ACME1  A module that is larger than the board." in irtool("explain", "--load", "own.py")[1]

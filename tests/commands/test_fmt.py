@@ -118,14 +118,14 @@ def test_bad_input(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "junk.relay").write_bytes(b"\x00\xff\x80junk" * 50)
     (folder / "net.onnx").write_bytes(b"\x08\x07\x12\x04test:\x02\x0a\x00")
     (folder / "nothing").mkdir()
-    for path, said in {
+    for path, message in {
         "missing.relay": "cannot read missing.relay: No such file or directory",
         "empty.relay": "the file is empty",
         "junk.relay": "error",
         "nothing": "there is no .relay file in nothing",
     }.items():
         code, out, err = irtool("fmt", path)
-        assert (code, out) == (1, "") and said in err, path
+        assert (code, out) == (1, "") and message in err, path
     assert irtool("fmt", "net.onnx")[0] == 1
     assert irtool("fmt", "--chek", "a.relay")[0] == 2
     code, _, err = irtool("fmt", "-", "a.relay")

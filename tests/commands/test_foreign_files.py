@@ -70,7 +70,10 @@ def test_relay_texts_are_none_of_these(text: str, tmp_path: Path) -> None:
 
 def test_an_empty_file_and_binary_junk_are_named_once(tmp_path: Path) -> None:
     path = tmp_path / "net.relay"
-    for content, said in ((b" \n", "the file is empty"), (b"abc\xff", "the file is not UTF-8 text (byte 3 is 0xff)")):
+    for content, message in (
+        (b" \n", "the file is empty"),
+        (b"abc\xff", "the file is not UTF-8 text (byte 3 is 0xff)"),
+    ):
         path.write_bytes(content)
         _, _, err = irtool("check", path)
-        assert err == f"{path}: error[E0001]: {said}\n"
+        assert err == f"{path}: error[E0001]: {message}\n"

@@ -88,12 +88,12 @@ TWICE = {
 @pytest.mark.parametrize("command", ["run", "opt", "check", "build"])
 @pytest.mark.parametrize("case", TWICE)
 def test_a_name_given_twice_is_an_error(case: str, command: str, net: str) -> None:
-    arguments, expected, said = TWICE[case]
+    arguments, expected, message = TWICE[case]
     if command == "build" and any(a.startswith("--input=") for a in arguments):
         pytest.skip("names an input there, and no file")
     out = ("-o", "out") if command == "build" else ()
     code, _, err = irtool(command, net, *arguments, *out)
-    assert (code, said in err) == (expected, True), err
+    assert (code, message in err) == (expected, True), err
 
 
 def test_names_of_an_archive(net: str) -> None:
@@ -127,8 +127,8 @@ def test_random_values_are_named(net: str) -> None:
 def test_random_values_that_passes_are_compared_on_are_named(options: tuple[str, ...], net: str) -> None:
     code, _, err = irtool("opt", "--passes=FuseOps,FastMath", *options, net)
     seeds = "seeds 0 to 2" if "3" in options[0] else "seed 0"
-    said = f"note: passes are compared on made-up values: 3 of 3 parameters of @main are random ({seeds}): %x, %w, %b\n"
-    assert (code, err) == (0, said)
+    note = f"note: passes are compared on made-up values: 3 of 3 parameters of @main are random ({seeds}): %x, %w, %b\n"
+    assert (code, err) == (0, note)
     _, _, err = irtool("opt", "--passes=FuseOps", *options, "--params=wb.npz", net)
     assert "1 of 1 parameter of @main is random" in err
 
@@ -169,8 +169,8 @@ def test_constants_that_stand_in_are_counted(net: str) -> None:
         '#[version = "0.0.5"]\ndef @main(%x: Tensor[(3), float32]) '
         "{ add(%x, meta[relay.Constant][0] /* ty=Tensor[(3), float32] */) }\n"
     )
-    for how, said in (("random", "1 constant is random (seed 0)"), ("zeros", "1 constant is zero")):
+    for how, note in (("random", "1 constant is random (seed 0)"), ("zeros", "1 constant is zero")):
         _, _, err = irtool("run", "c.relay", f"--missing-constants={how}")
-        assert f"note: {said}: the data was cut off" in err
+        assert f"note: {note}: the data was cut off" in err
         _, _, err = irtool("build", "c.relay", "--emit=c", "-o", "out", f"--missing-constants={how}")
-        assert f"note: {said}: the data was cut off" in err
+        assert f"note: {note}: the data was cut off" in err

@@ -113,8 +113,8 @@ def test_where_nothing_is_printed_there_is_no_file(file: Path) -> None:
 def test_an_output_that_looks_like_two_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(golden, "run_line", lambda line, place, reports: Ran(f"one\n{LINE}two\n"))
     file.write_text(RUN + LINE + add(1))
-    (found,) = states(file, update=True)
-    assert found == (FAILED, "a line of the output is // -----; put the case into a file of its own")
+    (state,) = states(file, update=True)
+    assert state == (FAILED, "a line of the output is // -----; put the case into a file of its own")
     assert not expected(file).exists()
     file.write_text(RUN + add(1))
     assert states(file, update=True) == states(file) == [(PASSED, "")]
@@ -129,8 +129,8 @@ class TestExpectedFailures:
             0, "ok   ./a.relay: failed as expected: sums are wrong\n0 passed, 0 failed, 1 failed as expected\n", "",
         )  # fmt: skip
         expected(file).write_text(printed(1))
-        said = "passes, though XFAIL says that it fails: sums are wrong; remove that line"
-        assert states(file) == [(FAILED, said)]
+        message = "passes, though XFAIL says that it fails: sums are wrong; remove that line"
+        assert states(file) == [(FAILED, message)]
         assert irtool("test")[0] == 1
 
     def test_a_command_that_fails_is_a_failure(self, file: Path) -> None:
@@ -158,8 +158,8 @@ class TestRequirements:
         absent_here(monkeypatch)
         file.write_text(RUN + LINE + "// REQUIRES: onnx\n" + add(1) + LINE + add(2))
         expected(file).write_text("never looked at\n" + LINE + printed(2))
-        said = "skip ./a.relay#1: requires onnx, which is not here\n1 passed, 0 failed, 1 skipped\n"
-        assert irtool("test") == (0, said, "")
+        summary = "skip ./a.relay#1: requires onnx, which is not here\n1 passed, 0 failed, 1 skipped\n"
+        assert irtool("test") == (0, summary, "")
         assert irtool("test", "--update")[0] == 0
         assert expected(file).read_text() == "never looked at\n" + LINE + printed(2)
 
@@ -172,8 +172,8 @@ class TestRequirements:
 
     def test_an_unknown_one_is_refused(self, file: Path) -> None:
         file.write_text("// REQUIRES: avx521\n" + RUN + add(1))
-        ((state, said),) = states(file)
-        assert state == FAILED and said.startswith("unknown feature avx521 (did you mean AVX2")
+        ((state, message),) = states(file)
+        assert state == FAILED and message.startswith("unknown feature avx521 (did you mean AVX2")
 
     def test_they_are_listed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         absent_here(monkeypatch)
@@ -205,7 +205,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.robustness("mistakes")
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("// RUNS: irtool check %s\n// RUN: irtool check %s\n", "line 1: unknown directive RUNS: (did you mean RUN?)"),
         ("// RUN: irtool check %s\n// XFIAL: x\n", "line 2: unknown directive XFIAL: (did you mean XFAIL?)"),
@@ -230,10 +230,10 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
         ("// RUN: irtool check %s\n// ERROR@any: /x(/\n", "/x(/ is no regular expression"),
     ],
 )  # fmt: skip
-def test_directives_that_are_wrong(text: str, said: str, file: Path) -> None:
+def test_directives_that_are_wrong(text: str, message: str, file: Path) -> None:
     file.write_text(text)
     code, out, _ = irtool("test")
-    assert code == 1 and said in out
+    assert code == 1 and message in out
     assert irtool("test", "--update")[0] == 1 and not expected(file).exists()
 
 

@@ -42,7 +42,7 @@ def test_errors_where_they_are_expected(body: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("  // ERROR: foo\n  %x", "exit code 0, though it should fail"),
         ("  foo(%x)  // ERROR: bar", "line 3: expected, but not reported: bar\nline 3: reported, but not expected: error[E0104]: unknown operator foo"),
@@ -53,9 +53,9 @@ def test_errors_where_they_are_expected(body: str, tmp_path: Path) -> None:
         ("  // ERROR@any: bar\n  foo(%x) // ERROR: foo", "anywhere: expected, but not reported: bar"),
     ],
 )  # fmt: skip
-def test_what_is_said_of_others(body: str, said: str, tmp_path: Path) -> None:
+def test_what_is_said_of_others(body: str, message: str, tmp_path: Path) -> None:
     got = result(tmp_path, f"{HEAD}{body}\n}}\n")
-    assert got.startswith("RUN 1: ") and said in got
+    assert got.startswith("RUN 1: ") and message in got
 
 
 def test_a_place_in_another_file_is_none_here(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_every_run_line_must_report_them(tmp_path: Path) -> None:
     lines = "// RUN: irtool check %s\n// RUN: not irtool opt -p FuseOps %s\n"
     case = "def @main(%x: float32) {\n  foo(%x)  // ERROR: foo\n}\n"
     assert result(tmp_path, lines + case) == ""
-    said = result(tmp_path, lines + "// RUN: irtool passes FuseOps\n" + case)
-    assert said.startswith("RUN 3: exit code 0, though it should fail\nFuseOps")
+    message = result(tmp_path, lines + "// RUN: irtool passes FuseOps\n" + case)
+    assert message.startswith("RUN 3: exit code 0, though it should fail\nFuseOps")
 
 
 def test_messages_are_output_only_where_it_is_said(tmp_path: Path) -> None:
@@ -102,5 +102,5 @@ def test_a_bug_in_irtool_is_no_error_to_expect(tmp_path: Path, monkeypatch: pyte
         return 3
 
     monkeypatch.setattr(shell, "execute", fail)
-    said = result(tmp_path, "// RUN: irtool check %s\n1f  // ERROR: a bug\n")
-    assert said.startswith("RUN 1: exit code 3")
+    message = result(tmp_path, "// RUN: irtool check %s\n1f  // ERROR: a bug\n")
+    assert message.startswith("RUN 1: exit code 3")

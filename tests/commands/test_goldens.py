@@ -26,7 +26,7 @@ def test_how_a_line_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("cat %s | irtool check -", "a RUN line runs irtool, not cat"),
         ("irtool opt %s | sort", "a RUN line runs irtool, not sort"),
@@ -41,14 +41,14 @@ def test_how_a_line_is_read() -> None:
         ("irtool opt 'x", "no closing quotation"),
     ],
 )
-def test_lines_that_are_wrong(line: str, said: str, tmp_path: Path) -> None:
+def test_lines_that_are_wrong(line: str, message: str, tmp_path: Path) -> None:
     (outcome,), _ = run_golden(str(golden(tmp_path, line)), update=True)
-    assert not outcome.passed and said in outcome.message and "RUN 1" in outcome.message
+    assert not outcome.passed and message in outcome.message and "RUN 1" in outcome.message
     assert not (tmp_path / "a.relay.expected").exists()
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("irtool opt -p Foo %s | irtool check -", "command 1 (irtool opt -p Foo %s): exit code 2"),
         ("irtool opt %s | irtool opt -p Foo - | irtool check -", "command 2 (irtool opt -p Foo -): exit code 2"),
@@ -57,9 +57,9 @@ def test_lines_that_are_wrong(line: str, said: str, tmp_path: Path) -> None:
         ("irtool check -", "exit code 1"),
     ],
 )
-def test_any_command_that_fails_fails_the_line(line: str, said: str, tmp_path: Path) -> None:
+def test_any_command_that_fails_fails_the_line(line: str, message: str, tmp_path: Path) -> None:
     (outcome,), _ = run_golden(str(golden(tmp_path, line)), update=True)
-    assert not outcome.passed and said in outcome.message
+    assert not outcome.passed and message in outcome.message
     assert not (tmp_path / "a.relay.expected").exists()
 
 

@@ -69,19 +69,19 @@ def test_constants_beside_the_text_are_read_back(tmp_path: Path) -> None:
 
 
 def test_constants_beside_the_text_that_are_gone_or_others(tmp_path: Path) -> None:
-    text, beside = tmp_path / "net.relay", tmp_path / "net.relay.npz"
+    text, weights_path = tmp_path / "net.relay", tmp_path / "net.relay.npz"
     irtool("opt", CONSTANTS, "--constants=external", "-o", text)
-    arrays = dict(np.load(beside))
-    np.savez(beside, **{name: a[:1] for name, a in arrays.items()})
-    code, _, said = irtool("opt", text)
+    arrays = dict(np.load(weights_path))
+    np.savez(weights_path, **{name: a[:1] for name, a in arrays.items()})
+    code, _, err = irtool("opt", text)
     assert code == 1
-    assert "relay.Constant[0] is Tensor[(2, 1, 3, 3), float32] here, but float32[1, 1, 3, 3]" in said
-    beside.write_text("no archive")
+    assert "relay.Constant[0] is Tensor[(2, 1, 3, 3), float32] here, but float32[1, 1, 3, 3]" in err
+    weights_path.write_text("no archive")
     assert irtool("opt", text)[0] == 1
-    beside.unlink()
-    code, _, said = irtool("opt", text)
+    weights_path.unlink()
+    code, _, err = irtool("opt", text)
     assert code == 0
-    assert "net.relay.npz, which is not there" in said
+    assert "net.relay.npz, which is not there" in err
 
 
 def test_a_text_does_not_name_constants_elsewhere(tmp_path: Path) -> None:
@@ -99,16 +99,16 @@ def test_missing_constants(tmp_path: Path, how: str) -> None:
         f"def @main(%x: Tensor[(2), float32]) {{ multiply(@f(%x), {constant}) }}\n"
     )
     np.savez(tmp_path / "in.npz", x=np.array([1, 2], "float32"))
-    given = ["--inputs", tmp_path / "in.npz"]
+    options = ["--inputs", tmp_path / "in.npz"]
     if how == "param":
         np.savez(tmp_path / "in.npz", x=np.array([1, 2], "float32"), constant3=np.array([3, 4], "float32"))
-    code, out, _ = irtool("run", path, f"--missing-constants={how}", *given)
+    code, out, _ = irtool("run", path, f"--missing-constants={how}", *options)
     assert code == 0
     if how != "random":
         assert out == {"zeros": "out0: float32[2]  0 0\n", "param": "out0: float32[2]  12 24\n"}[how]
-    code, _, said = irtool("run", path, "--inputs", tmp_path / "in.npz")
+    code, _, err = irtool("run", path, "--inputs", tmp_path / "in.npz")
     assert code == 1
-    assert "meta[relay.Constant][3] is missing" in said
+    assert "meta[relay.Constant][3] is missing" in err
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,9 @@ def test_missing_constants(tmp_path: Path, how: str) -> None:
     ],
 )
 def test_a_name_of_no_pass_is_refused_wherever_it_stands(options: list[str]) -> None:
-    code, out, said = irtool("opt", "-O1", *options, SIMPLE)
+    code, out, err = irtool("opt", "-O1", *options, SIMPLE)
     assert (code, out) == (2, "")
-    assert "did you mean FuseOps?" in said
+    assert "did you mean FuseOps?" in err
 
 
 def elsewhere(*arguments: object) -> tuple[int, str]:
@@ -138,28 +138,28 @@ def elsewhere(*arguments: object) -> tuple[int, str]:
 def test_passes_of_ones_own_that_are_wrong(tmp_path: Path) -> None:
     own, reproducer = tmp_path / "own.py", tmp_path / "failing.relay"
     own.write_text(OWN.replace("{0}", "Wrong"))
-    code, said = elsewhere("opt", "--load", own, "-p", "WrongReturnsNothing", f"--reproducer={reproducer}", SIMPLE)
+    code, err = elsewhere("opt", "--load", own, "-p", "WrongReturnsNothing", f"--reproducer={reproducer}", SIMPLE)
     assert code == 1
-    assert f"in the plug-in {own}:11, pass WrongReturnsNothing: transform returned None, not a Module" in said
-    assert "bug in irtool" not in said
+    assert f"in the plug-in {own}:11, pass WrongReturnsNothing: transform returned None, not a Module" in err
+    assert "bug in irtool" not in err
     assert reproducer.read_text().startswith("// RUN: irtool opt --passes=WrongReturnsNothing --load=")
-    code, said = elsewhere("opt", "--load", own, "--passes=WrongHen", SIMPLE)
+    code, err = elsewhere("opt", "--load", own, "--passes=WrongHen", SIMPLE)
     assert code == 2
-    assert "WrongHen → WrongEgg → WrongHen" in said
+    assert "WrongHen → WrongEgg → WrongHen" in err
     own.write_text(OWN.replace("{0}ReturnsNothing", "FuseOps").replace("{0}", "Other"))
-    code, said = elsewhere("opt", "--load", own, SIMPLE)
+    code, err = elsewhere("opt", "--load", own, SIMPLE)
     assert code == 1
-    assert "the name FuseOps is taken by irtool's own pass" in said
+    assert "the name FuseOps is taken by irtool's own pass" in err
 
 
 def test_places_that_nothing_can_be_written_to_or_read_from(tmp_path: Path) -> None:
     nowhere = tmp_path / "no" / "x.relay"
-    code, _, said = irtool("opt", CONSTANTS, "--constants=external", "-o", nowhere)
+    code, _, err = irtool("opt", CONSTANTS, "--constants=external", "-o", nowhere)
     assert code == 1
-    assert "cannot write" in said
-    code, _, said = irtool("opt", CONSTANTS, "--params", tmp_path)
+    assert "cannot write" in err
+    code, _, err = irtool("opt", CONSTANTS, "--params", tmp_path)
     assert code == 1
-    assert "Is a directory" in said
+    assert "Is a directory" in err
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -178,8 +178,8 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     )
     assert process.stdout is not None
     process.stdout.close()
-    _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (0, b"")
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")
 
 
 def test_functions_in_functions_as_deep_as_may_be(tmp_path: Path) -> None:
@@ -205,9 +205,9 @@ def test_recursion_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(machine, "_DEEPEST", 10_000)
     path = tmp_path / "endless.relay"
     path.write_text(VERSION + "def @main(%x: int32) -> int32 { %0 = @main(add(%x, 1)); add(%0, 1) }\n")
-    code, _, said = irtool("run", path)
+    code, _, err = irtool("run", path)
     assert code == 1
-    assert "endless.relay:2:38: error[E0403]: more than 10,000 calls wait" in said
+    assert "endless.relay:2:38: error[E0403]: more than 10,000 calls wait" in err
 
 
 @pytest.mark.promise("large texts")
@@ -220,8 +220,8 @@ def test_the_size_of_texts_is_limited_where_the_command_line_says_so(
     assert run(["check", str(path)]) == 0
     assert run(["--max-size=1G", "check", str(path)]) == 0
     assert run([f"--max-size={size}", "opt", str(path)]) == 1
-    said = capsys.readouterr().err
-    assert "large.relay has more than " in said and "bytes, which --max-size allows" in said
+    err = capsys.readouterr().err
+    assert "large.relay has more than " in err and "bytes, which --max-size allows" in err
     assert run(["--max-size", "many", "check", str(path)]) == 2
     assert "'many' is not a size; write for example" in capsys.readouterr().err
 

@@ -61,14 +61,14 @@ def test_on_a_terminal_tables_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None
         return lambda rows: drawn.append(rows) or "TABLE"
 
     monkeypatch.setattr(storage_listing, "drawer", drawer)
-    said = irtool("info", "--storage", str(ROOT / "samples/mlp.relay"))
-    assert said.count("TABLE") == 2 and [c.strip() for c in drawn[0][0]][:2] == ["id", "token"]
+    text = irtool("info", "--storage", str(ROOT / "samples/mlp.relay"))
+    assert text.count("TABLE") == 2 and [c.strip() for c in drawn[0][0]][:2] == ["id", "token"]
 
 
 def test_json_of_several_files_is_one_list() -> None:
     files = [str(p) for p in SAMPLES[:2]]
-    found = json.loads(irtool("info", "--json", *files))
-    assert [f["file"] for f in found] == files and all("main" in f["functions"] for f in found)
+    reports = json.loads(irtool("info", "--json", *files))
+    assert [f["file"] for f in reports] == files and all("main" in f["functions"] for f in reports)
 
 
 def test_the_page_shows_the_costs() -> None:
@@ -109,8 +109,8 @@ def test_a_dynamic_dimension_is_named_and_costs_are_refused(tmp_path: Path) -> N
     path.write_text(
         '#[version = "0.0.5"]\ndef @main(%x: Tensor[(?, 4), float32], %y: (Tensor[(2), bfloat16], bool)) { (exp(%x), %y.0) }\n'
     )
-    said = irtool("info", path)
-    assert "  2 parameters (5 bytes), dynamic: %x[0], result.0[0]\n" in said
+    text = irtool("info", path)
+    assert "  2 parameters (5 bytes), dynamic: %x[0], result.0[0]\n" in text
     code, out, err = command_line.irtool("info", "--cost", path)
     assert (code, out) == (1, "") and "error" in err
     assert "multiply-adds" in irtool("info", "--cost", "--shape", "x=3,4", path)

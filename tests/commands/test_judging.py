@@ -67,7 +67,7 @@ def test_outputs_that_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         ("--expect=none.npz", 1, "none.npz"),
         ("--expect=net.relay", 1, "net.relay"),
@@ -78,9 +78,9 @@ def test_outputs_that_differ() -> None:
         ("--dump-values=net.relay", 1, "cannot write to net.relay"),
     ],
 )
-def test_bad_input(words: str, code: int, said: str) -> None:
+def test_bad_input(words: str, code: int, message: str) -> None:
     got, _, err = run(*words.split())
-    assert got == code and said in err
+    assert got == code and message in err
 
 
 def test_scores() -> None:
@@ -100,10 +100,10 @@ def test_intermediate_values() -> None:
     assert names == [
         "0000.nn.relu.npy", "0001.a.npy", "0002.s.0.npy", "0002.s.1.npy", "0002.s.2.npy", "0003.add.npy", "0004.nn.softmax.npy",
     ]  # fmt: skip
-    x, wanted = np.load("x.npy"), np.load("out.npz")
+    x, expected = np.load("x.npy"), np.load("out.npz")
     np.testing.assert_array_equal(np.load("values/0000.nn.relu.npy"), np.maximum(x, 0))
-    np.testing.assert_array_equal(np.load("values/0002.s.1.npy"), wanted["out1"])
-    np.testing.assert_array_equal(np.load("values/0004.nn.softmax.npy"), wanted["out0"])
+    np.testing.assert_array_equal(np.load("values/0002.s.1.npy"), expected["out1"])
+    np.testing.assert_array_equal(np.load("values/0004.nn.softmax.npy"), expected["out0"])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

@@ -112,10 +112,10 @@ def test_what_stays_open_is_refused_with_a_place_by_every_command(file, tmp_path
         ["run", "--compare", "interp,c"],
     ):
         assert run([*way, *command]) == 1, way
-        said = capsys.readouterr().err
-        assert "m.relay:2:" in said or "m.relay:3:" in said
-        assert "^" in said
-        assert "cannot be inferred" in said or "differ" in said
+        err = capsys.readouterr().err
+        assert "m.relay:2:" in err or "m.relay:3:" in err
+        assert "^" in err
+        assert "cannot be inferred" in err or "differ" in err
     assert build(tmp_path, *command) == 1
 
 

@@ -36,20 +36,20 @@ def test_the_package_passes_its_tests_once_it_is_installed(folder: Path) -> None
         "wrote drop-pairs:\n  README.md\n  drop_pairs.py\n  goldens/drop_pairs.relay\n  goldens/drop_pairs.relay.expected\n"
         "  pyproject.toml\n  tests/test_drop_pairs.py\nnext: cd drop-pairs && pip install -e '.[test]' && pytest\n"
     )
-    made = folder / "drop-pairs"
+    project = folder / "drop-pairs"
     install = ("-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation")
-    done = python(made, *install, "--target", str(folder / "site"), ".")
+    done = python(project, *install, "--target", str(folder / "site"), ".")
     assert done.returncode == 0, done.stderr
-    os.rename(made / "drop_pairs.py", made / "away.txt")  # it is the installed one that is tested
+    os.rename(project / "drop_pairs.py", project / "away.txt")  # it is the installed one that is tested
     test = ("-m", "pytest", "-p", "irtool.pytest_plugin", "-p", "no:cacheprovider", "-q")
-    done = python(made, *test)
+    done = python(project, *test)
     assert done.returncode == 0, done.stdout
     assert "6 passed" in done.stdout
-    done = python(made, "-m", "irtool", "passes", "DropPairs")
+    done = python(project, "-m", "irtool", "passes", "DropPairs")
     assert done.returncode == 0 and "negative(negative(%x))" in done.stdout
     installed = folder / "site" / "drop_pairs.py"
     installed.write_text(installed.read_text().replace('"negative") and', '"nothing") and'))
-    done = python(made, *test)
+    done = python(project, *test)
     assert done.returncode == 1 and "2 failed" not in done.stdout and "3 failed" in done.stdout
 
 
@@ -65,7 +65,7 @@ def test_the_code_that_it_writes_is_in_order(folder: Path) -> None:
 
 @pytest.mark.robustness("mistakes")
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("FuseOps", "there is a pass FuseOps already"),
         ("Timing", "there is a pass Timing already"),
@@ -80,9 +80,9 @@ def test_the_code_that_it_writes_is_in_order(folder: Path) -> None:
         ("", "is not a name like MyPass"),
     ],
 )
-def test_names_that_are_refused(name: str, said: str, folder: Path) -> None:
+def test_names_that_are_refused(name: str, message: str, folder: Path) -> None:
     code, out, err = irtool("new", "pass", name)
-    assert (code, out) == (2, "") and err.startswith("error[E0014]: ") and said in err
+    assert (code, out) == (2, "") and err.startswith("error[E0014]: ") and message in err
     assert not list(folder.iterdir())
 
 

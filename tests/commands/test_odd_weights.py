@@ -23,15 +23,15 @@ def test_commands_name_the_weight(command: list[str], tmp_path: Path, monkeypatc
     weights[1, 2], weights[0, 0] = np.nan, np.inf
     np.savez("w.npz", w=weights)
     Path("net.relay").write_text(TEXT)
-    code, _, said = invoke(*command, "net.relay", "--params", "w.npz")
+    code, _, err = invoke(*command, "net.relay", "--params", "w.npz")
     assert code == 0
-    assert said.count("warning: the weight w holds 1 NaN and 1 infinity among 12 elements") == 1
+    assert err.count("warning: the weight w holds 1 NaN and 1 infinity among 12 elements") == 1
     np.savez("w.npz", w=np.ones((4, 3), "float32"))
     assert "holds" not in invoke(*command, "net.relay", "--params", "w.npz")[2]
 
 
 @pytest.mark.parametrize(
-    "values, said",
+    "values, numbers",
     [
         ([1.0, np.nan], "1 NaN among 2 elements"),
         ([1.0, -np.inf, np.inf], "2 infinities among 3 elements"),
@@ -42,8 +42,8 @@ def test_commands_name_the_weight(command: list[str], tmp_path: Path, monkeypatc
     ],
 )
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_constants_and_masks(values: object, said: str, dtype: str) -> None:
+def test_constants_and_masks(values: object, numbers: str, dtype: str) -> None:
     data = np.array(values, dtype)
     module = irtool.Module({"main": Function((), Constant(data, dtype))})
     messages = [d.message for d in odd_weights(module, {})]
-    assert len(messages) == bool(said) and all(m.endswith(f"holds {said}") for m in messages)
+    assert len(messages) == bool(numbers) and all(m.endswith(f"holds {numbers}") for m in messages)

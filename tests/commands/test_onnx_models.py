@@ -35,9 +35,9 @@ def model() -> bytes:
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    found = tmp_path / "net.bin"  # the name says nothing: the contents do
-    found.write_bytes(model())
-    return found
+    file = tmp_path / "net.bin"  # the name says nothing: the contents do
+    file.write_bytes(model())
+    return file
 
 
 def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
@@ -52,8 +52,8 @@ def test_import_writes_what_the_model_computes(form: str, path: Path) -> None:
     assert (code, err) == (0, "") and "wrote net.relay" in out
     weights = [] if form == "embedded" else ["--params", f"net.{form}"]
     ours = irtool("run", "net.relay", *weights)[1]
-    theirs = irtool("run", path, "--dim", "N=2")[1]
-    assert ours == theirs and ours.startswith("out0 (y): float32[2, 3]")
+    from_model = irtool("run", path, "--dim", "N=2")[1]
+    assert ours == from_model and ours.startswith("out0 (y): float32[2, 3]")
     assert sorted(p.name for p in path.parent.glob("net*")) == sorted(
         ["net.bin", "net.relay", *([f"net.{form}"] if weights else [])]
     )
@@ -114,8 +114,8 @@ def test_builds_are_cached_by_the_models_content(path: Path) -> None:
     from onnx import external_data_helper
 
     proto = onnx.load_from_string(model())
-    held = onnx.numpy_helper.from_array(np.ones((2, 3), "float32"), "w")
-    proto.graph.initializer[0].CopyFrom(held)
+    initializer = onnx.numpy_helper.from_array(np.ones((2, 3), "float32"), "w")
+    proto.graph.initializer[0].CopyFrom(initializer)
     external_data_helper.set_external_data(proto.graph.initializer[0], "w.bin")
     proto.graph.initializer[0].ClearField("raw_data")
     Path("ext.onnx").write_bytes(proto.SerializeToString())

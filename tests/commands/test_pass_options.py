@@ -53,15 +53,15 @@ def command(*arguments: object) -> tuple[int, str, str]:
 
 def kernels(*options: str) -> list[str]:
     """The kernels of a build, as the command says them; the second time out of the cache."""
-    found = []
+    listings = []
     for _ in range(2):
         code, out, err = command("build", "--emit=c", "-q", "--explain", "-o", "out", "net.relay", *options)
         assert code == 0, err
         heads = [line.removeprefix("# ") for line in out.splitlines()]
-        found.append([h.partition(":")[0].partition(" stage ")[0] for h in heads if not h.startswith(" ")])
-        found[-1] = list(dict.fromkeys(found[-1]))
-    assert found[0] == found[1]
-    return found[0]
+        listings.append([h.partition(":")[0].partition(" stage ")[0] for h in heads if not h.startswith(" ")])
+        listings[-1] = list(dict.fromkeys(listings[-1]))
+    assert listings[0] == listings[1]
+    return listings[0]
 
 
 def test_build_takes_passes_and_their_options(net: Path) -> None:
@@ -113,7 +113,7 @@ def test_run_runs_what_the_passes_made(net: Path) -> None:
 
 @pytest.mark.parametrize("name", ["opt", "build", "run"])
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "message"),
     [
         ("--passes=FuseOp", "did you mean FuseOps?"),
         ("--disable-pass=FuseOp", "did you mean FuseOps?"),
@@ -128,10 +128,10 @@ def test_run_runs_what_the_passes_made(net: Path) -> None:
         ("--load=nowhere.py", "no such file"),
     ],
 )
-def test_unknown_names_are_refused_everywhere(net: Path, name: str, option: str, said: str) -> None:
+def test_unknown_names_are_refused_everywhere(net: Path, name: str, option: str, message: str) -> None:
     code, out, err = command(name, option, "net.relay")
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert sorted(p.name for p in net.parent.iterdir() if p.name != "cache") == ["net.relay", "three.relay"]
 
 
@@ -162,10 +162,10 @@ def test_functions_and_pipelines_add_up(net: Path) -> None:
 
 
 def test_instruments_by_name_do_what_their_options_do(net: Path) -> None:
-    code, one, said = command("opt", "-p", "FastMath", "--instrument", "Printing{after=[FastMath]}", "net.relay")
+    code, one, printed = command("opt", "-p", "FastMath", "--instrument", "Printing{after=[FastMath]}", "net.relay")
     code, two, other = command("opt", "-p", "FastMath", "--print-after", "FastMath", "net.relay")
-    assert (code, one, said) == (0, two, other)
-    assert "// after FastMath" in said
+    assert (code, one, printed) == (0, two, other)
+    assert "// after FastMath" in printed
     words = ["-p", "FuseOps,FastMath", "net.relay"]
     stopped = command("opt", "--instrument", "StopAfter{limit=1}", *words)
     assert stopped == command("opt", "--stop-after", "1", *words)
@@ -193,11 +193,11 @@ def test_every_option_of_the_context_is_listed() -> None:
 def test_what_a_build_leaves_out_is_said_and_can_be_asked_for(net: Path) -> None:
     code, out, _ = command("passes", "build")
     assert code == 0
-    kept, _, left = out.partition("skip these")
+    listed, _, left = out.partition("skip these")
     rows = [parse_pipeline(text)[0] for text, _ in PIPELINES["build"].rows]
-    assert all(p.name in kept for p in rows)
-    said = command("build", "-q", "--emit=c", "-o", "o", "--instrument", "Timing{style=json}", "net.relay")[2]
-    ran = {r["pass"] for r in json.loads(said)}
+    assert all(p.name in listed for p in rows)
+    timings = command("build", "-q", "--emit=c", "-o", "o", "--instrument", "Timing{style=json}", "net.relay")[2]
+    ran = {r["pass"] for r in json.loads(timings)}
     skipped = {p.name for p in rows if p.level <= 3 and p.info.name not in ran}
     left, _, stages = left.partition("\n\n")
     assert skipped == {line.split()[0] for line in left.splitlines()[1:]}

@@ -38,8 +38,8 @@ def irtool(folder: Path, *arguments: object) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-def line_of(text: str, wanted: str) -> int:
-    return text[: text.index(wanted)].count("\n") + 1
+def line_of(text: str, part: str) -> int:
+    return text[: text.index(part)].count("\n") + 1
 
 
 CASES = {
@@ -213,14 +213,14 @@ COMMANDS = {
 @pytest.mark.promise("plug-ins")
 @pytest.mark.parametrize("case", CASES)
 def test_mistakes_are_the_plug_ins_own(case: str, tmp_path: Path) -> None:
-    body, command, said, at = CASES[case]
+    body, command, message, at = CASES[case]
     text = body if "import annotations" in body else HEAD + body
     (tmp_path / "mine.py").write_text(text)
     (tmp_path / "net.relay").write_text(NET)
     (tmp_path / "relu.relay").write_text(RELU)
     code, _, err = irtool(tmp_path, *COMMANDS[command], "--load", "mine.py")
     assert code == 1, err
-    assert said in err
+    assert message in err
     assert "bug in irtool" not in err
     assert "reproduces" not in err
     if at is not None:
@@ -382,9 +382,9 @@ CHANGES = {
 
 @pytest.mark.parametrize("case", CHANGES)
 def test_mistakes_of_strategies_and_backends(tmp_path: Path, case: str) -> None:
-    source, wanted, instead, message = CHANGES[case]
-    assert source.count(wanted) == 1
-    (tmp_path / "own.py").write_text(source.replace(wanted, instead))
+    source, original, instead, message = CHANGES[case]
+    assert source.count(original) == 1
+    (tmp_path / "own.py").write_text(source.replace(original, instead))
     (tmp_path / "net.relay").write_text(RELU)
     target = [] if source is STRATEGY else ["--target=mine"]
     code, _, err = irtool(tmp_path, "build", "--load=own.py", *target, "--emit=tir", "--no-cache", "net.relay")

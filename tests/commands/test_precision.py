@@ -60,10 +60,10 @@ def test_calibration_shows_how_far_it_is(command: tuple[str, ...], tmp_path: Pat
 def test_run_says_the_error_on_the_inputs(irtool, tmp_path: Path, dtype: str) -> None:
     np.save(tmp_path / "x.npy", np.ones((1, 8, 12, 12), "float32"))
     all_layers = f"{dtype}{{layers=all}}"
-    made = irtool("run", "net.relay", "--precision", all_layers, "--compare=interp,c", "--input", "x=x.npy")
-    assert made.returncode == 0, made.stderr
-    assert "out0: float32[1, 10]" in made.stdout and re.search(LINE.format(re.escape(all_layers)), made.stdout)
-    assert "interp and c agree" in made.stdout and "allowed 0.05" in made.stdout
+    process = irtool("run", "net.relay", "--precision", all_layers, "--compare=interp,c", "--input", "x=x.npy")
+    assert process.returncode == 0, process.stderr
+    assert "out0: float32[1, 10]" in process.stdout and re.search(LINE.format(re.escape(all_layers)), process.stdout)
+    assert "interp and c agree" in process.stdout and "allowed 0.05" in process.stdout
     assert "error against" not in irtool("run", "net.relay", "--precision", dtype, "-q").stdout
     assert "error against" not in irtool("run", "net.relay").stdout
 
@@ -71,18 +71,18 @@ def test_run_says_the_error_on_the_inputs(irtool, tmp_path: Path, dtype: str) ->
 def test_build_measures_on_random_inputs_and_the_cache_remembers(irtool, tmp_path: Path) -> None:
     quiet = irtool("build", "net.relay", "--precision=bfloat16", "-q", "-o", "a/")
     assert quiet.returncode == 0 and not quiet.stdout
-    said = [irtool("build", "net.relay", f"--precision={ALL}", "-o", "b/").stdout for _ in range(2)]
-    found = [re.search(LINE.format("bfloat16") + r" \(random inputs\)", text) for text in said]
-    assert all(found) and "from the cache" in said[1]
-    assert found[0][0] == found[1][0]
+    outputs = [irtool("build", "net.relay", f"--precision={ALL}", "-o", "b/").stdout for _ in range(2)]
+    matches = [re.search(LINE.format("bfloat16") + r" \(random inputs\)", text) for text in outputs]
+    assert all(matches) and "from the cache" in outputs[1]
+    assert matches[0][0] == matches[1][0]
     left = [irtool("build", "net.relay", "--precision=bfloat16", "--mcpu=x86-64-v3", "-o", "d/") for _ in range(2)]
     assert all("1 layer stays in float32" in m.stderr and "error against float32: none" in m.stdout for m in left)
     assert "error against" not in irtool("build", "net.relay", "-o", "c/").stdout
 
 
 def test_the_testbench_agrees_as_far_as_16_bits_go(irtool, tmp_path: Path) -> None:
-    made = irtool("build", "net.relay", f"--precision={ALL}", "--emit=exe", "--testbench", "-o", "t/")
-    assert made.returncode == 0, made.stderr
+    process = irtool("build", "net.relay", f"--precision={ALL}", "--emit=exe", "--testbench", "-o", "t/")
+    assert process.returncode == 0, process.stderr
     ran = subprocess.run([tmp_path / "t" / "net"], capture_output=True, text=True, check=False)
     assert ran.returncode == 0 and "passed" in ran.stdout
 
@@ -106,8 +106,8 @@ def test_what_is_refused(irtool, tmp_path: Path) -> None:
 
 
 def test_kernels_are_tuned_in_the_precision_that_they_are_built_in(irtool) -> None:
-    made = irtool("tune", "net.relay", "--precision=bfloat16", "-o", "t.json", "--trials=1", "--each=0.001")
-    assert made.returncode == 0, made.stderr
+    process = irtool("tune", "net.relay", "--precision=bfloat16", "-o", "t.json", "--trials=1", "--each=0.001")
+    assert process.returncode == 0, process.stderr
     assert irtool("build", "net.relay", "--precision=bfloat16", "--tuned=t.json", "-o", "b/").returncode == 0
 
 
@@ -128,29 +128,29 @@ INT8 = LINE.format("int8")
 
 
 def test_run_in_8_bits_says_what_calibrated(irtool, tmp_path: Path, data: None) -> None:
-    given = ("run", "net.relay", "--params=w.npz", "--precision=int8", "--compare=interp,c")
-    made = irtool(*given, "--calibrate=random")
-    assert made.returncode == 0, made.stderr
-    assert re.search(INT8 + r" \(random inputs\), calibrated on 8 random samples\n", made.stdout)
-    assert "interp and c agree" in made.stdout and "allowed 0.05" in made.stdout
+    arguments = ("run", "net.relay", "--params=w.npz", "--precision=int8", "--compare=interp,c")
+    process = irtool(*arguments, "--calibrate=random")
+    assert process.returncode == 0, process.stderr
+    assert re.search(INT8 + r" \(random inputs\), calibrated on 8 random samples\n", process.stdout)
+    assert "interp and c agree" in process.stdout and "allowed 0.05" in process.stdout
     assert (
         "warning: the ranges are from random inputs (seeds 1 to 8): ranges and errors say nothing of real data"
-        in made.stderr
+        in process.stderr
     )
-    given = irtool(*given, "--calibrate=near.npz")
-    assert given.returncode == 0 and re.search(INT8 + r" \(random inputs\), calibrated on 2 samples\n", given.stdout), (
-        given.stderr
-    )
-    assert "ranges are from random" not in given.stderr
+    process = irtool(*arguments, "--calibrate=near.npz")
+    assert process.returncode == 0 and re.search(
+        INT8 + r" \(random inputs\), calibrated on 2 samples\n", process.stdout
+    ), process.stderr
+    assert "ranges are from random" not in process.stderr
 
 
 def test_the_cache_tells_calibration_data_apart(irtool, tmp_path: Path, data: None) -> None:
     def build(*more: str) -> tuple[str, bool, str]:
-        made = irtool("build", "net.relay", "--params=w.npz", "--precision=int8", "-o", "b/", *more)
-        assert made.returncode == 0, made.stderr
-        found = re.search(INT8 + r" \((random inputs|1 held-out sample)\), calibrated on (.*)\n", made.stdout)
-        assert found, made.stdout
-        return found[0], "from the cache" in made.stdout, made.stderr
+        process = irtool("build", "net.relay", "--params=w.npz", "--precision=int8", "-o", "b/", *more)
+        assert process.returncode == 0, process.stderr
+        match = re.search(INT8 + r" \((random inputs|1 held-out sample)\), calibrated on (.*)\n", process.stdout)
+        assert match, process.stdout
+        return match[0], "from the cache" in process.stdout, process.stderr
 
     near, far = build("--calibrate=near.npz"), build("--calibrate=far.npz")
     assert near[0] != far[0] and not near[1] and not far[1]
@@ -164,9 +164,9 @@ def test_the_cache_tells_calibration_data_apart(irtool, tmp_path: Path, data: No
 
 
 def test_layers_without_weights_stay_and_are_named(irtool) -> None:
-    made = irtool("build", "net.relay", "--precision=int8", "--calibrate=random", "-o", "b/")
-    assert made.returncode == 0
-    assert "note: conv2d_0 stays in floating point: its weights are not constant" in made.stderr
+    process = irtool("build", "net.relay", "--precision=int8", "--calibrate=random", "-o", "b/")
+    assert process.returncode == 0
+    assert "note: conv2d_0 stays in floating point: its weights are not constant" in process.stderr
 
 
 def test_python_builds_what_the_command_builds(irtool, tmp_path: Path, data: None) -> None:
@@ -177,16 +177,16 @@ def test_python_builds_what_the_command_builds(irtool, tmp_path: Path, data: Non
     x = np.random.default_rng(1).normal(size=(1, 8, 12, 12)).astype("float32")
     np.save(tmp_path / "x.npy", x)
     exact = package.evaluate(module, {**weights, "x": x})
-    given = ("--params=w.npz", "--input=x=x.npy", "--calibrate=near.npz", "--via=c", "-o", "out.npz")
-    assert irtool("run", "net.relay", "--precision=int8", *given).returncode == 0
+    options = ("--params=w.npz", "--input=x=x.npy", "--calibrate=near.npz", "--via=c", "-o", "out.npz")
+    assert irtool("run", "net.relay", "--precision=int8", *options).returncode == 0
     artifact = package.build(module, weights, precision="int8", calibration=near)
     assert artifact.report["precision"]["calibrated"] == {"samples": 2, "seed": None, "left": {}, "held_out": 1}
-    found = artifact.run([x])
-    np.testing.assert_array_equal(found, np.load(tmp_path / "out.npz")["out0"])
-    assert 0 < np.abs(found - exact).max() < 0.05
+    actual = artifact.run([x])
+    np.testing.assert_array_equal(actual, np.load(tmp_path / "out.npz")["out0"])
+    assert 0 < np.abs(actual - exact).max() < 0.05
     assert any("int8_t" in Path(f).read_text() for f in artifact.files if f.endswith(".c"))
     several = package.build(module, weights, precision="int8", calibration=[{"x": x} for x in near["x"]])
-    np.testing.assert_array_equal(several.run([x]), found)
+    np.testing.assert_array_equal(several.run([x]), actual)
 
 
 def test_what_8_bits_refuse(irtool, tmp_path: Path, data: None) -> None:
@@ -237,23 +237,23 @@ def test_an_error_is_measured_on_samples_that_no_range_is_from(irtool, tmp_path:
     near = np.load(tmp_path / "near.npz")["x"]
     np.savez(tmp_path / "apart.npz", x=np.stack([near[0], near[1] * 50, near[2]]))
     np.savez(tmp_path / "one.npz", x=near[0])
-    given = ("build", "net.relay", "--params=w.npz", "--precision=int8", "-o", "b/", "--emit=c")
+    arguments = ("build", "net.relay", "--params=w.npz", "--precision=int8", "-o", "b/", "--emit=c")
     for _ in range(2):  # the second is from the cache
-        made = irtool(*given, "--calibrate=apart.npz")
-        assert made.returncode == 0 and "(1 held-out sample), calibrated on 2 samples" in made.stdout, made.stderr
-        assert "dB is below 20 dB" in made.stderr and "the worst layers are" in made.stderr
-    fine = irtool(*given, "--calibrate=near.npz")
+        apart = irtool(*arguments, "--calibrate=apart.npz")
+        assert apart.returncode == 0 and "(1 held-out sample), calibrated on 2 samples" in apart.stdout, apart.stderr
+        assert "dB is below 20 dB" in apart.stderr and "the worst layers are" in apart.stderr
+    fine = irtool(*arguments, "--calibrate=near.npz")
     assert "(1 held-out sample)" in fine.stdout and "is below 20 dB" not in fine.stderr
-    single = irtool(*given, "--calibrate=one.npz")
+    single = irtool(*arguments, "--calibrate=one.npz")
     assert "(the sample that calibrated), calibrated on 1 sample\n" in single.stdout
     assert "note: the ranges are from a single sample" in single.stderr
 
 
 def test_kernels_in_8_bits_are_tuned_and_checked_by_a_testbench(irtool, tmp_path: Path, data: None) -> None:
-    given = ("--params=w.npz", "--precision=int8", "--calibrate=near.npz")
-    made = irtool("tune", "net.relay", *given, "-o", "t.json", "--trials=1", "--each=0.001")
-    assert made.returncode == 0, made.stderr
-    built = irtool("build", "net.relay", *given, "--tuned=t.json", "--emit=exe", "--testbench", "-o", "t/")
+    options = ("--params=w.npz", "--precision=int8", "--calibrate=near.npz")
+    process = irtool("tune", "net.relay", *options, "-o", "t.json", "--trials=1", "--each=0.001")
+    assert process.returncode == 0, process.stderr
+    built = irtool("build", "net.relay", *options, "--tuned=t.json", "--emit=exe", "--testbench", "-o", "t/")
     assert built.returncode == 0, built.stderr
     ran = subprocess.run([tmp_path / "t" / "net"], capture_output=True, text=True, check=False)
     assert ran.returncode == 0 and "passed" in ran.stdout

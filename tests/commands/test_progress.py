@@ -49,20 +49,20 @@ def shown(terminal: Terminal, *words: str) -> tuple[int, str]:
 
 
 def test_stages_and_kernels_of_a_build(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[tuple[str, int, int]] = []
+    events: list[tuple[str, int, int]] = []
     step = progress._Bar.step
 
     def spied(self: progress._Bar, what: str, done: int, total: int) -> None:
-        said.append((what, done, total))
+        events.append((what, done, total))
         step(self, what, done, total)
 
     monkeypatch.setattr(progress._Bar, "step", spied)
     code, drawn = shown(terminal, "build", "net.relay", "-o", "o", "--no-cache")
     assert code == 0, drawn
-    kinds = [what for what, _, _ in said]
-    for wanted in ("pass: FuseOps", "stage: ScheduleKernels", "kernels", "sources of kernels"):
-        assert wanted in kinds, kinds
-    assert all(0 <= done <= total for _, done, total in said)
+    kinds = [what for what, _, _ in events]
+    for kind in ("pass: FuseOps", "stage: ScheduleKernels", "kernels", "sources of kernels"):
+        assert kind in kinds, kinds
+    assert all(0 <= done <= total for _, done, total in events)
     assert re.search(r"(pass: \w+|stage: \w+|kernels|reading) .*\d s", drawn), drawn
 
 

@@ -46,9 +46,9 @@ def run(folder: Path, *words: str) -> tuple[int, list[str], str]:
 def test_each_case_is_a_test(project: Path) -> None:
     code, out, _ = run(project, "-v")
     results = dict(line.split(" ", 1) for line in out if line.startswith(("tests/", "goldens/")))
-    found = {name: text.split()[0] for name, text in results.items()}
+    outcomes = {name: text.split()[0] for name, text in results.items()}
     assert code == 0, out
-    assert found == {
+    assert outcomes == {
         "tests/test_one.py::test_one": "PASSED",
         "goldens/a.relay::golden": "PASSED",
         "goldens/sub/b.relay::1": "PASSED",

@@ -35,15 +35,15 @@ def test_text_and_weights_are_written_and_run(folder: Path) -> None:
     )
     text = (folder / "n8.relay").read_text()
     assert "qnn.quantize" in text and "nn.dense(" in text and "qnn.dense" not in text
-    code, out, said = irtool("run", "n8.relay", "--params=n8.npz", "--compare=interp,c")
-    assert code == 0, out + said
+    code, out, err = irtool("run", "n8.relay", "--params=n8.npz", "--compare=interp,c")
+    assert code == 0, out + err
 
 
 def test_integer_operators_are_made_where_asked_for(folder: Path) -> None:
-    code, _, said = irtool(
+    code, _, err = irtool(
         "quantize", "net.relay", "--params=w.npz", "--calibrate=random", "--form=integer", "-o", "n8.relay"
     )
-    assert code == 0 and "qnn.dense" in (folder / "n8.relay").read_text(), said
+    assert code == 0 and "qnn.dense" in (folder / "n8.relay").read_text(), err
 
 
 def test_weights_may_be_in_the_text_and_the_report_in_json(folder: Path) -> None:
@@ -65,8 +65,8 @@ def test_weights_may_be_in_the_text_and_the_report_in_json(folder: Path) -> None
 @pytest.mark.parametrize("mode", ["kl_divergence", "percentile", "global_scale"])
 def test_tvms_way_takes_its_options(folder: Path, mode: str) -> None:
     options = ["--mode=tvm", "--qconfig", "skip_dense_layer=False", "--qconfig", f"calibrate_mode={mode}"]
-    code, out, said = irtool("quantize", "net.relay", "--params=w.npz", "--calibrate=x.npz", "-o", "n8.relay", *options)
-    assert code == 0 and f"{mode} over 4 samples" in out, said
+    code, out, err = irtool("quantize", "net.relay", "--params=w.npz", "--calibrate=x.npz", "-o", "n8.relay", *options)
+    assert code == 0 and f"{mode} over 4 samples" in out, err
     assert 'out_dtype="int32"' in (folder / "n8.relay").read_text()
 
 
@@ -85,11 +85,11 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused_without_a_file(folder: Path, case: str) -> None:
-    options, wanted, message = REFUSED[case]
+    options, exit_code, message = REFUSED[case]
     if not any(word.startswith("--calibrate") for word in options) and case != "nothing that calibrates":
         options = ["--calibrate=random", *options]
-    code, _, said = irtool("quantize", "net.relay", "--params=w.npz", "-o", "n8.relay", *options)
-    assert code == wanted and message in said, said
+    code, _, err = irtool("quantize", "net.relay", "--params=w.npz", "-o", "n8.relay", *options)
+    assert code == exit_code and message in err, err
     assert not (folder / "n8.relay").exists() and not (folder / "n8.npz").exists()
 
 
@@ -101,6 +101,6 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(
 ) -> None:
     before = set(folder.iterdir())
     monkeypatch.setattr("irtool.quantization.quantize", lambda *args, **options: pytest.fail("it was quantized first"))
-    code, _, said = irtool("quantize", "net.relay", "--params=w.npz", "--calibrate=x.npz", *places)
-    assert code == 1 and f"cannot write {places[-1].removeprefix('--params-out=')}: " in said
+    code, _, err = irtool("quantize", "net.relay", "--params=w.npz", "--calibrate=x.npz", *places)
+    assert code == 1 and f"cannot write {places[-1].removeprefix('--params-out=')}: " in err
     assert set(folder.iterdir()) == before

@@ -89,7 +89,7 @@ def test_commands_that_judge(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "said"),
+    ("line", "code", "message"),
     [
         ("net.relay", 2, "one thing to look for is needed"),
         ("net.relay --expect-crash --expect-diff", 2, "one thing to look for is needed"),
@@ -113,12 +113,12 @@ def test_commands_that_judge(folder: Path) -> None:
         ("", 2, "FILE"),
     ],
 )
-def test_bad_input(line: str, code: int, said: str, folder: Path) -> None:
+def test_bad_input(line: str, code: int, message: str, folder: Path) -> None:
     Path("empty.relay").write_text("")
     Path("junk.relay").write_bytes(bytes(range(256)))
     Path("untyped.relay").write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), int32]) { nn.dense(%x, %x) }\n')
     got, out, err = irtool("reduce", *shlex.split(line))
-    assert (got, out) == (code, "") and said in err, err
+    assert (got, out) == (code, "") and message in err, err
 
 
 def test_an_interrupt_leaves_nothing(folder: Path) -> None:

@@ -97,14 +97,14 @@ def test_the_file_shows_the_failure_by_itself(
     with plugins_kept():
         code, _, err = command(*shlex.split(line))
     assert code == 3, err
-    said = err.splitlines()
-    note = next(text for text in said if text.startswith("note: reproducer written to "))
+    errors = err.splitlines()
+    note = next(text for text in errors if text.startswith("note: reproducer written to "))
     path = Path(note.rpartition(" to ")[2]).absolute()
-    run_line, told, *rest = path.read_text().splitlines()
+    run_line, comment, *rest = path.read_text().splitlines()
     assert run_line.startswith("// RUN: irtool ") and run_line.count("%s") >= 1
     assert str(folder) not in run_line
     assert "other" not in run_line or line.startswith("diff")
-    assert told.startswith("// irtool 0.1.0 said: ")
+    assert comment.startswith("// irtool 0.1.0 said: ")
     assert not any("RUN:" in text for text in rest)
     moved = tmp_path / "moved"
     shutil.move(path.parent if path.parent != folder else _only(path), moved)
@@ -112,7 +112,7 @@ def test_the_file_shows_the_failure_by_itself(
     monkeypatch.chdir(moved)
     code, out, _ = command("test", moved / path.name)
     assert code == 1, out
-    assert "RUN 1: exit code 3" in out and said[0] in out, out
+    assert "RUN 1: exit code 3" in out and errors[0] in out, out
     assert not [p for p in moved.iterdir() if p.suffix in (".out", ".json") or p.name in ("out", "d", "o")]
 
 

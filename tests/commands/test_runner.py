@@ -44,7 +44,7 @@ def test_another_processor(mcpu: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["--runner=false"], 2, "--runner is for compiled C"),
         (["--cc=gcc", "--runner=false"], 2, "--cc and --runner are for compiled C"),
@@ -54,9 +54,9 @@ def test_another_processor(mcpu: tuple[str, ...]) -> None:
         (["--via=c", "--runner=true"], 4, "the compiled program wrote no output under true"),
     ],
 )
-def test_runners_that_fail(words: list[str], code: int, said: str) -> None:
+def test_runners_that_fail(words: list[str], code: int, message: str) -> None:
     got, out, err = irtool("run", MLP, *words)
-    assert (got, out) == (code, "") and said in err, err
+    assert (got, out) == (code, "") and message in err, err
 
 
 @pytest.mark.parametrize("command", ["bench", "tune"])

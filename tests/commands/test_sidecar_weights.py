@@ -58,8 +58,8 @@ def test_a_build_without_them_says_so(folder: Path) -> None:
 
 def test_other_commands(folder: Path) -> None:
     write_params(folder / "q.npz", WEIGHTS)
-    said = "beside the text has"
-    assert said in irtool("run", "q.relay")[2]
-    assert said not in irtool("run", "q.relay", "--inputs=q.npz")[2]
+    message = "beside the text has"
+    assert message in irtool("run", "q.relay")[2]
+    assert message not in irtool("run", "q.relay", "--inputs=q.npz")[2]
     for line in (["check", "q.relay"], ["opt", "q.relay"], ["info", "q.relay"]):  # values do not matter
-        assert said not in irtool(*line)[2]
+        assert message not in irtool(*line)[2]

@@ -76,7 +76,7 @@ def test_what_has_no_type_is_drawn_too(tmp_path: Path) -> None:
 
 @pytest.mark.robustness("mistakes")
 @pytest.mark.parametrize(
-    "words, code, said",
+    "words, code, message",
     [
         (["nowhere.relay"], 1, "cannot read nowhere.relay"),
         (["."], 1, "cannot read ."),
@@ -90,14 +90,14 @@ def test_what_has_no_type_is_drawn_too(tmp_path: Path) -> None:
         (["n.relay", "--colour"], 2, "there is no option --colour"),
     ],
 )
-def test_refusals(words: list[str], code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusals(words: list[str], code: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "n.relay").write_text('#[version = "0.0.5"]\ndef @main(%x: float32) { exp(%x) }\n')
     (tmp_path / "wrong.relay").write_text('#[version = "0.0.5"]\ndef @main(%x: float32) { exp(%y) }\n')
     (tmp_path / "empty.relay").write_text("")
     (tmp_path / "junk.relay").write_bytes(bytes(range(256)) * 20)
-    found, out, err = irtool("viz", *words)
-    assert (found, out) == (code, "") and said in err
+    exit_code, out, err = irtool("viz", *words)
+    assert (exit_code, out) == (code, "") and message in err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["empty.relay", "junk.relay", "n.relay", "wrong.relay"]
 
 

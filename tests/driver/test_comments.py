@@ -30,9 +30,9 @@ Y = np.random.RandomState(3).uniform(-1, 1, (4, 6, 6)).astype("float32")
 
 
 def source(folder: Path, text: str = TEXT, **options: object) -> str:
-    given = {"emit": "so", "name": "net", "params": {"conv.weight": WEIGHT}, **options}
+    settings = {"emit": "so", "name": "net", "params": {"conv.weight": WEIGHT}, **options}
     module = irtool.parse(text, filename="/some/folder/ne*/t.relay")
-    artifact = build(module, out_dir=folder, **given)  # type: ignore[arg-type]
+    artifact = build(module, out_dir=folder, **settings)  # type: ignore[arg-type]
     if not options:
         np.testing.assert_allclose(artifact.run([X, Y]), irtool.evaluate(module, [X, WEIGHT, Y]), atol=1e-5)
     return (folder / "net.c").read_text()
@@ -82,8 +82,8 @@ def test_weights_have_the_names_of_their_parameters(tmp_path: Path, weights: str
 
 def test_a_weight_that_passes_fold_keeps_its_name(tmp_path: Path) -> None:
     text = TEXT.replace("nn.conv2d(%image, %conv.weight,", "nn.conv2d(%image, multiply(%conv.weight, 2f),")
-    made = source(tmp_path, text, emit="c")
-    assert re.search(r"\bnet_conv_weight(_packed)?\[108\]", made) and "constant_" not in made
+    code = source(tmp_path, text, emit="c")
+    assert re.search(r"\bnet_conv_weight(_packed)?\[108\]", code) and "constant_" not in code
 
 
 def test_weights_of_modules_without_text_have_names_too(tmp_path: Path) -> None:
@@ -106,5 +106,12 @@ def test_names_and_places_that_comments_cannot_hold(tmp_path: Path) -> None:
 
 def test_the_cache_tells_places_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    made = [source(tmp_path / "out", text, emit="c", cache=True) for text in (TEXT, TEXT.replace("{\n", "{\n\n"), TEXT)]
-    assert made[0] == made[2] and "t.relay:3:8" in made[0] and "t.relay:4:8" in made[1] and "t.relay:3:8" not in made[1]
+    texts = [
+        source(tmp_path / "out", text, emit="c", cache=True) for text in (TEXT, TEXT.replace("{\n", "{\n\n"), TEXT)
+    ]
+    assert (
+        texts[0] == texts[2]
+        and "t.relay:3:8" in texts[0]
+        and "t.relay:4:8" in texts[1]
+        and "t.relay:3:8" not in texts[1]
+    )

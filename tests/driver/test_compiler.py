@@ -74,8 +74,8 @@ def test_vectors_follow_the_processor(mcpu: str, vector: int) -> None:
 def test_gcc_alone_is_spared_work_that_finds_nothing(
     macros: str, spared: bool, reordered: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "".join(f"#define __{m}__ 1\n" for m in macros.split())
-    monkeypatch.setattr("irtool.backends.toolchain.compiler.read_macros", lambda full: (said, ""))
+    definitions = "".join(f"#define __{m}__ 1\n" for m in macros.split())
+    monkeypatch.setattr("irtool.backends.toolchain.compiler.read_macros", lambda full: (definitions, ""))
     monkeypatch.setenv("CFLAGS", "-fgcse")
     ran = Compiler(mcpu="none").object_command("a.c", "a.o")
     assert all((f in ran) == spared for f in ("-fno-tree-ccp", "-fno-tree-pre", "-fno-gcse")) and ran[-1] == "a.c"
@@ -129,16 +129,18 @@ def test_strict_mathematics_against_fast(tmp_path: Path) -> None:
 def test_units_are_compiled_while_others_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first unit is handed to the compiler before the last kernel is written, and the library does not depend on when."""
     monkeypatch.setattr("irtool.backends.c.backend.UNIT_LENGTH", 1)
-    told: list[str] = []
+    events: list[str] = []
     add, write = Objects.add, KernelWriter.write
-    monkeypatch.setattr(Objects, "add", lambda self, source, content: (told.append(source), add(self, source, content)))
-    monkeypatch.setattr(KernelWriter, "write", lambda self: (told.append("kernel"), write(self))[1])
+    monkeypatch.setattr(
+        Objects, "add", lambda self, source, content: (events.append(source), add(self, source, content))
+    )
+    monkeypatch.setattr(KernelWriter, "write", lambda self: (events.append("kernel"), write(self))[1])
     body = "nn.softmax(cumsum(nn.softmax(%x), axis=1) * 2f)"
     m = parse(f"def @main(%x: Tensor[(3, 5), float32]) {{ {body} }}")
     for folder in ("a", "b"):
         irtool.build(m, out_dir=tmp_path / folder, mcpu="none")
     assert (tmp_path / "a" / "model.so").read_bytes() == (tmp_path / "b" / "model.so").read_bytes()
-    assert told.index("model_part1.c") < len(told) - 1 - told[::-1].index("kernel")
+    assert events.index("model_part1.c") < len(events) - 1 - events[::-1].index("kernel")
 
 
 def test_what_is_compiled_ends_with_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,7 +128,7 @@ def test_every_instrument_is_told_to_leave() -> None:
 @pytest.mark.promise("contexts")
 @pytest.mark.parametrize("parameter", ["required_pass", "disabled_pass"])
 def test_names_are_a_list_of_known_ones(parameter: str, module: Module) -> None:
-    for call in (PassContext, lambda **given: run_passes(module, "FuseOps", **given)):
+    for call in (PassContext, lambda **options: run_passes(module, "FuseOps", **options)):
         with pytest.raises(UsageError, match=rf"{parameter} is a list of names, not the string 'FuseOps'"):
             call(**{parameter: "FuseOps"})
         with pytest.raises(UsageError, match="unknown pass FuseOp"):
@@ -146,8 +146,8 @@ def test_warnings_reach_the_context_around(module: Module) -> None:
         context.warn("this is odd")
         return module
 
-    said: list[str] = []
+    messages: list[str] = []
     with PassContext() as context:
-        run_passes(module, [complains], warn=lambda d: said.append(d.message))
+        run_passes(module, [complains], warn=lambda d: messages.append(d.message))
         run_passes(module, [complains])
-    assert [d.message for d in context.warnings] == said == ["this is odd"]
+    assert [d.message for d in context.warnings] == messages == ["this is odd"]

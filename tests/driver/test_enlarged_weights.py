@@ -40,17 +40,17 @@ def built(text: str, target: str) -> Artifact:
     ids=["winograd", "strassen"],
 )
 def test_a_note_has_the_factor_and_the_flag(text: str, on: str, off: str) -> None:
-    made = built(text, on)
-    (note,) = (n for n in made.report["warnings"] if n.startswith("note: weights take"))
+    artifact = built(text, on)
+    (note,) = (n for n in artifact.report["warnings"] if n.startswith("note: weights take"))
     assert f"--target='c{{{off}}}'" in note
     plain = built(text, f"c{{{off},mcpu=x86-64-v3}}")
     stored, factor, less = re.search(r"take (\d+) bytes, ([\d.]+) times the (\d+)", note).groups()
-    assert int(stored) == made.report["weight_bytes"]
-    assert int(less) == made.report["plain_weight_bytes"] == plain.report["weight_bytes"]
+    assert int(stored) == artifact.report["weight_bytes"]
+    assert int(less) == artifact.report["plain_weight_bytes"] == plain.report["weight_bytes"]
     assert float(factor) == pytest.approx(int(stored) / int(less), abs=0.051) and float(factor) > 1.25
     assert not plain.report["warnings"] and plain.report["plain_weight_bytes"] == plain.report["weight_bytes"]
 
 
 def test_little_more_is_no_note() -> None:
-    made = built(WINOGRAD.replace("CHANNELS", "16"), "c{winograd=4,mcpu=x86-64-v3}")
-    assert made.report["weight_bytes"] > made.report["plain_weight_bytes"] and not made.report["warnings"]
+    artifact = built(WINOGRAD.replace("CHANNELS", "16"), "c{winograd=4,mcpu=x86-64-v3}")
+    assert artifact.report["weight_bytes"] > artifact.report["plain_weight_bytes"] and not artifact.report["warnings"]

@@ -72,13 +72,13 @@ def check_graph(graph: dict[str, Any], sample: Path) -> None:
     rows, storage = graph["node_row_ptr"], graph["attrs"]["storage_id"][1]
     shapes = graph["attrs"]["shape"][1]
     holds: dict[int, int] = {}
-    kept = {storage[rows[n]] for n in graph["arg_nodes"]}
+    protected = {storage[rows[n]] for n in graph["arg_nodes"]}
     for n, node in enumerate(graph["nodes"]):
         for source, output, _ in node["inputs"]:
             assert source < n
             assert holds[storage[rows[source] + output]] == rows[source] + output
         for entry in range(rows[n], rows[n + 1]):
-            assert n in graph["arg_nodes"] or storage[entry] not in kept
+            assert n in graph["arg_nodes"] or storage[entry] not in protected
             holds[storage[entry]] = entry
     heads = [rows[n] + k for n, k, _ in graph["heads"]]
     assert all(holds[storage[e]] == e for e in heads)
@@ -101,11 +101,11 @@ def agree(got: list[Any], want: list[Any], sample: Path) -> None:
 
 def run_library(path: Path, name: str, inputs: list[Any], outputs: list[Any]) -> list[Any]:
     """The outputs of NAME_run in a shared library."""
-    made = [np.empty_like(o) for o in outputs]
+    buffers = [np.empty_like(o) for o in outputs]
     arrays = [np.ascontiguousarray(a).ctypes.data_as(ctypes.c_void_p) for a in inputs]
-    results = [a.ctypes.data_as(ctypes.c_void_p) for a in made]
+    results = [a.ctypes.data_as(ctypes.c_void_p) for a in buffers]
     assert getattr(ctypes.CDLL(str(path)), f"{name}_run")(*arrays, *results) == 0
-    return made
+    return buffers
 
 
 def run_program(path: Path, inputs: list[Any], outputs: list[Any]) -> list[Any]:
@@ -169,13 +169,13 @@ CASES = {
 
 @pytest.mark.parametrize("kind", CASES)
 def test_what_is_no_graph_is_refused_with_its_places(kind: str, tmp_path: Path) -> None:
-    text, said = CASES[kind]
+    text, message = CASES[kind]
     path = tmp_path / "n.relay"
     path.write_text(f'#[version = "0.0.5"]\n{text}\n')
     graph, out = tmp_path / "g.json", tmp_path / "out"
     code, _, err = irtool("build", "--emit=c", f"--graph={graph}", "-o", out, path)
     assert code == 1, err
-    assert said in err and "n.relay:2:" in err
+    assert message in err and "n.relay:2:" in err
     assert not graph.exists() and not out.exists()
     code, _, err = irtool("build", "--emit=mlf", "-o", out, path)
     assert code == 0, err
@@ -192,10 +192,10 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize("said", BEYOND)
-def test_every_reason_for_which_a_function_is_no_graph(said: str) -> None:
-    module = library.infer_types(library.parse(BEYOND[said]))
-    with pytest.raises(library.IrError, match=said) as caught:
+@pytest.mark.parametrize("message", BEYOND)
+def test_every_reason_for_which_a_function_is_no_graph(message: str) -> None:
+    module = library.infer_types(library.parse(BEYOND[message]))
+    with pytest.raises(library.IrError, match=message) as caught:
         graph_json(module)
     assert all(d.span is not None for d in caught.value.diagnostics)
 

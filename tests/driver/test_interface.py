@@ -184,7 +184,7 @@ def test_nothing_is_written_that_the_program_does_not_use(vector: bool | str, tm
 @pytest.mark.parametrize("vector", [True, "none"])
 def test_an_arg_max_keeps_no_extremes(vector: bool | str, tmp_path: Path) -> None:
     m = parse("def @main(%x: Tensor[(2, 3, 4), float32]) { argmax(%x, axis=[1], keepdims=True) }")
-    made = irtool.build(m, out_dir=tmp_path, emit="c", name="net", testbench=True, vector=vector)
-    assert [b["dtype"] for b in made.report["buffers"]] == ["int32"]
+    artifact = irtool.build(m, out_dir=tmp_path, emit="c", name="net", testbench=True, vector=vector)
+    assert [b["dtype"] for b in artifact.report["buffers"]] == ["int32"]
     done = run(compile_c(tmp_path, "net", "net.c", "net_test.c", flags=[*STRICT, "-O2", "-march=native"]))
     assert done.returncode == 0, done.stdout

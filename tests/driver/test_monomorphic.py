@@ -35,8 +35,8 @@ def irtool_leaves(value: object) -> list[object]:
 
 
 def test_one_copy_for_each_choice_of_types() -> None:
-    made = irtool.infer_types(make_monomorphic(irtool.parse(V + REPEATED)))
-    copies = sorted(n for n, f in made.functions.items() if not f.type_params)
+    copied = irtool.infer_types(make_monomorphic(irtool.parse(V + REPEATED)))
+    copies = sorted(n for n, f in copied.functions.items() if not f.type_params)
     assert copies == ["keep_1", "keep_2", "main", "pair_1", "pair_2"], "of @keep for tensors and for integers"
     plain = irtool.parse(V + "def @main(%x: float32) { exp(%x) }")
     assert make_monomorphic(plain) is plain

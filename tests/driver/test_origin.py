@@ -68,8 +68,8 @@ def test_the_printed_line_compiles_what_was_written(tmp_path: Path, weights: str
     source.write_text(TEXT)
     np.savez(values, kernel=KERNEL)
     options = ["--emit=c", f"--weights={weights}", f"--api={api}", "-o", out]
-    code, printed, said = command("build", source, "--params", values, *options)
-    assert code == 0, said
+    code, printed, err = command("build", source, "--params", values, *options)
+    assert code == 0, err
     line = re.search(rf"^compile it, in {out}, with: (.*)$", printed, re.M)
     assert line
     assert shell(line[1], out) == ""
@@ -135,8 +135,8 @@ def test_a_notice_where_vectors_are_not_taken(tmp_path: Path, cc: str) -> None:
         pytest.skip("the processors are those of x86-64")
     made(tmp_path, cc=cc, mcpu="x86-64-v3")
     strict = f"{cc} -std=c99 -O1 {' '.join(STRICT)} -c net.c"
-    said = shell(strict, tmp_path)  # a notice is no error
-    assert "net.c is made for vectors and compiled without them" in said and "-march=x86-64-v3" in said
+    output = shell(strict, tmp_path)  # a notice is no error
+    assert "net.c is made for vectors and compiled without them" in output and "-march=x86-64-v3" in output
     for flag in ("-march=x86-64-v3", "-DIRT_NO_VECTOR", "-DIRT_NO_NOTICE"):
         assert shell(f"{strict} {flag}", tmp_path) == ""
 
@@ -253,14 +253,14 @@ def test_run_compares_through_a_program_with_sanitizers(tmp_path: Path) -> None:
         pytest.skip("the compiler has no sanitizers")
     source = tmp_path / "net.relay"
     source.write_text(TEXT)
-    code, printed, said = command(
+    code, printed, err = command(
         "run", source, "--compare=interp,c", "--sanitize=address,undefined", "--cflags=-O1", "-q"
     )
-    assert (code, printed.strip()) == (0, "interp and c agree"), said
-    code, _, said = command("run", source, "--sanitize=address")
-    assert code == 2 and "--via=c" in said
-    code, _, said = command("build", source, "--sanitize=adress", "-o", tmp_path / "out")
-    assert code == 2 and "address" in said and not (tmp_path / "out").exists()
+    assert (code, printed.strip()) == (0, "interp and c agree"), err
+    code, _, err = command("run", source, "--sanitize=address")
+    assert code == 2 and "--via=c" in err
+    code, _, err = command("build", source, "--sanitize=adress", "-o", tmp_path / "out")
+    assert code == 2 and "address" in err and not (tmp_path / "out").exists()
 
 
 def test_flags_and_sanitizers_are_in_the_key_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

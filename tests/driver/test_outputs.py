@@ -98,18 +98,18 @@ def test_the_model_library_stands_alone(tmp_path: Path) -> None:
         compile_c(host, f"{source.stem}.o", "-Iinclude", "-c", f"src/{source.name}")
     graph = json.loads((tmp_path / "x" / "executor-config" / "graph" / "net.graph").read_text())
     assert len(graph["node_row_ptr"]) == len(graph["nodes"]) + 1
-    given = irtool.parse((tmp_path / "x" / "src" / "net.relay").read_text())
-    assert [p.name for p in given["main"].params] == ["x", "w", "b"]
+    program = irtool.parse((tmp_path / "x" / "src" / "net.relay").read_text())
+    assert [p.name for p in program["main"].params] == ["x", "w", "b"]
 
 
 def test_weights_go_into_the_model_library_as_they_are(tmp_path: Path) -> None:
     m, weights, _ = dense()
-    made = irtool.build(m, weights, out_dir=tmp_path / "a", name="net", emit="c", weights="file")
+    artifact = irtool.build(m, weights, out_dir=tmp_path / "a", name="net", emit="c", weights="file")
     irtool.build(m, weights, out_dir=tmp_path, name="net", emit="mlf", weights="file")
     with tarfile.open(tmp_path / "net.tar") as tar:
-        kept = tar.extractfile("./parameters/net.bin")
-        assert kept is not None and kept.read() == (tmp_path / "a" / "net.bin").read_bytes()
-    assert made.report["weight_bytes"] == 4 * (16 * 32 + 32)
+        member = tar.extractfile("./parameters/net.bin")
+        assert member is not None and member.read() == (tmp_path / "a" / "net.bin").read_bytes()
+    assert artifact.report["weight_bytes"] == 4 * (16 * 32 + 32)
 
 
 def test_the_graph_is_one_that_the_peers_executor_reads() -> None:
@@ -260,7 +260,7 @@ def test_what_is_too_large_for_static_arrays_comes_from_the_heap(
 ) -> None:
     monkeypatch.setattr(room, "STATIC_LIMIT", 64)
     m = parse("def @main(%malloc: Tensor[(40, 8), float32]) { nn.softmax(cumsum(%malloc, axis=0)) }")
-    made = irtool.build(m, out_dir=tmp_path, emit=emit, testbench=emit == "exe", name="net")
+    artifact = irtool.build(m, out_dir=tmp_path, emit=emit, testbench=emit == "exe", name="net")
     if emit == "exe":
         assert run(tmp_path / "net").returncode == 0
         compile_c(tmp_path, "again", "net.c", "net_test.c")
@@ -272,7 +272,7 @@ def test_what_is_too_large_for_static_arrays_comes_from_the_heap(
         got = np.fromfile(tmp_path / "out.raw", "float32").reshape(40, 8)
     else:
         x = np.ones((40, 8), "float32")
-        got = made.run([x])
+        got = artifact.run([x])
     assert np.allclose(got, irtool.evaluate(m, [x]), atol=1e-5)
 
 
@@ -280,8 +280,8 @@ def test_a_workspace_beyond_the_reach_of_static_data(tmp_path: Path) -> None:
     """Linked only: nothing of that size is run here."""
     text = "def @main(%x: Tensor[(1000, 1000), float32]) { %0 = cumsum(broadcast_to(%x, shape=[900, 1000, 1000]), axis=0); "
     m = parse(text + "sum(multiply(%0, cumsum(%0, axis=1)), axis=[0]) }")
-    made = irtool.build(m, out_dir=tmp_path, emit="exe")
-    assert made.arena_bytes > 1 << 31 and (tmp_path / "model").exists()
+    artifact = irtool.build(m, out_dir=tmp_path, emit="exe")
+    assert artifact.arena_bytes > 1 << 31 and (tmp_path / "model").exists()
 
 
 def test_a_test_bench_that_this_machine_cannot_make_is_refused(tmp_path: Path) -> None:

@@ -124,21 +124,21 @@ def test_the_frame_of_a_called_function_lies_whole_in_a_pool(entries: tuple[str,
 
 
 @pytest.mark.parametrize(
-    ("text", "target", "said"),
+    ("text", "target", "message"),
     [
         (NETWORK, 'c{workspace_pools="a,b",workspace_pools_size_hint_bytes="a:700,b:200"}', "none of a (700 bytes), b (200 bytes)"),
         (RECURSIVE, 'c{workspace_pools="a"}', "@main is recursive"),
         (CALLED, 'c{workspace_pools="a",workspace_pools_size_hint_bytes="a:64"}', "the workspace pools are too small"),
     ],
 )  # fmt: skip
-def test_pools_that_cannot_be_are_refused(text: str, target: str, said: str) -> None:
+def test_pools_that_cannot_be_are_refused(text: str, target: str, message: str) -> None:
     with pytest.raises(IrError) as error:
         irtool.build(parse(text), target=target, emit="c")
-    assert said in error.value.diagnostics[0].message and error.value.diagnostics[0].code is PoolsTooSmall
+    assert message in error.value.diagnostics[0].message and error.value.diagnostics[0].code is PoolsTooSmall
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         ({"workspace_pools": "int"}, "'int' cannot be the name of a pool"),
         ({"workspace_pools": "a b"}, "'a b' cannot be the name of a pool"),
@@ -152,8 +152,8 @@ def test_pools_that_cannot_be_are_refused(text: str, target: str, said: str) -> 
         ({"workspace_pools": "m", "constant_pools": "m"}, "a pool is for constants or for the workspace"),
     ],
 )  # fmt: skip
-def test_flags_of_pools_that_mean_nothing_are_refused(flags: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(said)):
+def test_flags_of_pools_that_mean_nothing_are_refused(flags: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
         irtool.build(parse(NETWORK), target="c", emit="c", flags=flags)
 
 

@@ -40,12 +40,12 @@ def network(text: str) -> tuple[Module, dict[str, np.ndarray]]:
 
 
 def sources(precision: str, folder: Path, text: str, **flags: object) -> tuple[str, dict]:
-    module, given = network(text)
-    given.pop("x")
-    made = irtool.build(
-        module, given, precision=precision, emit="c", out_dir=folder, name="net", weights="inline", **flags
+    module, params = network(text)
+    params.pop("x")
+    artifact = irtool.build(
+        module, params, precision=precision, emit="c", out_dir=folder, name="net", weights="inline", **flags
     )
-    return (folder / "net.c").read_text(), made.report
+    return (folder / "net.c").read_text(), artifact.report
 
 
 def test_instructions_for_products_are_a_gain_for_every_layer_in_their_type() -> None:
@@ -86,10 +86,10 @@ def test_layers_that_wait_for_their_weights_are_rounded_alone(tmp_path: Path) ->
     assert (report["precision"]["layers"], report["precision"]["layers_in_float32"]) == (2, 1)
     _, exact = sources("float32", tmp_path / "b", BOTH, mcpu="x86-64-v3")
     assert exact["weight_bytes"] - report["weight_bytes"] == 2 * 512 * 1024
-    module, given = network(BOTH)
-    x = given.pop("x")
-    built = irtool.build(module, given, precision="bfloat16")
-    want = np.asarray(irtool.evaluate(module, [x, *given.values()]))
+    module, params = network(BOTH)
+    x = params.pop("x")
+    built = irtool.build(module, params, precision="bfloat16")
+    want = np.asarray(irtool.evaluate(module, [x, *params.values()]))
     assert 0 < np.abs(np.asarray(built.run([x])) - want).max() <= 0.02 * np.abs(want).max()
 
 

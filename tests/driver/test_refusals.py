@@ -21,14 +21,14 @@ def @main(%x: Tensor[(2), float32], %y: Tensor[(2), int4], %d: Tensor[(?, 4), fl
 
 
 def test_everything_is_listed_with_its_place() -> None:
-    found = unsupported(parse(MANY))
-    said = [d.message for d in found]
-    assert sum("memory.kill cannot be compiled to C" in s for s in said) == 2
-    assert any("int4" in s for s in said)
-    assert any("not static" in s for s in said)
-    assert len(found) == 4
-    assert all(d.span is not None for d in found)
-    lines = sorted(d.span.source.position(d.span.start)[0] for d in found if d.span)
+    diagnostics = unsupported(parse(MANY))
+    messages = [d.message for d in diagnostics]
+    assert sum("memory.kill cannot be compiled to C" in s for s in messages) == 2
+    assert any("int4" in s for s in messages)
+    assert any("not static" in s for s in messages)
+    assert len(diagnostics) == 4
+    assert all(d.span is not None for d in diagnostics)
+    lines = sorted(d.span.source.position(d.span.start)[0] for d in diagnostics if d.span)
     assert lines == [3, 4, 4, 5]
 
 
@@ -40,17 +40,17 @@ def test_the_build_says_the_same_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_dynamic_dimensions_name_the_flag_of_each_parameter() -> None:
-    found = unsupported(
+    diagnostics = unsupported(
         parse("def @main(%x: Tensor[(?, 8), float32], %y: Tensor[(3, ?, 4), float32]) { (%x, tanh(%y)) }")
     )
-    assert [d.help for d in found] == [
+    assert [d.help for d in diagnostics] == [
         "give a shape, for example: --shape x=1,8",
         "give a shape, for example: --shape y=3,16,4",
     ]
 
 
 def test_a_function_chosen_with_an_effect_is_refused() -> None:
-    found = unsupported(
+    diagnostics = unsupported(
         parse(
             """
 def @main(%b: bool, %x: Tensor[(2), float32]) {
@@ -62,12 +62,12 @@ def @main(%b: bool, %x: Tensor[(2), float32]) {
 """
         )
     )
-    (chosen,) = [d for d in found if "function" in d.message]
+    (chosen,) = [d for d in diagnostics if "function" in d.message]
     assert chosen.span is not None
 
 
 def test_data_chosen_by_an_input_is_refused_once() -> None:
-    found = unsupported(
+    diagnostics = unsupported(
         parse(
             """
 type Option[A] { Some(A), None, }
@@ -76,7 +76,7 @@ def @main(%x: Tensor[(4), float32], %b: bool) { match (@pick(%b, %x)) { Some(%v)
 """
         )
     )
-    assert len(found) == 1 and found[0].span is not None
+    assert len(diagnostics) == 1 and diagnostics[0].span is not None
 
 
 @pytest.mark.parametrize(
@@ -134,15 +134,18 @@ def test_what_no_memory_holds_is_named_with_its_place() -> None:
         "def @main(%x: Tensor[(1048576), float32], %y: Tensor[(1048576, 1), float32]) {\n"
         "  let %z = add(%x, %y);\n  let %w = sort(%z);\n  sum(%w)\n}"
     )
-    found = unsupported(m)
-    assert [(d.span.line, d.message.split(" is ")[0]) for d in found] == [(3, "add in @main"), (4, "sort in @main")]
+    diagnostics = unsupported(m)
+    assert [(d.span.line, d.message.split(" is ")[0]) for d in diagnostics] == [
+        (3, "add in @main"),
+        (4, "sort in @main"),
+    ]
 
 
 @pytest.mark.parametrize("dtype", ["float8", "int1", "int4", "int24", "uint12", "float32x4"])
 def test_numbers_that_c_has_not_are_refused_where_they_stand(dtype: str) -> None:
     m = parse(f"def @main(%x: Tensor[(4), float32],\n  %z: Tensor[(4), {dtype}]) {{ exp(%x) }}")
-    (found,) = unsupported(m)
-    assert found.message == f"tensors of {dtype} cannot be compiled to C" and found.span.line == 3
+    (diagnostic,) = unsupported(m)
+    assert diagnostic.message == f"tensors of {dtype} cannot be compiled to C" and diagnostic.span.line == 3
 
 
 @pytest.mark.promise("faults")

@@ -26,13 +26,13 @@ def network():
     y = relay.nn.relu(relay.nn.dense(x, w) + 1.0)
     params = {"w": RNG.normal(size=(4, 8)).astype("float32")}
     data = RNG.normal(size=(2, 8)).astype("float32")
-    wanted = np.maximum(data @ params["w"].T + 1, 0)
-    return relay.Function([x, w], relay.Tuple([y, relay.sum(y)])), params, data, wanted
+    expected = np.maximum(data @ params["w"].T + 1, 0)
+    return relay.Function([x, w], relay.Tuple([y, relay.sum(y)])), params, data, expected
 
 
 @pytest.mark.parametrize("weights", ["inline", "file"])
 def test_a_folder_is_opened_in_another_process(network, weights: str, tmp_path: Path) -> None:
-    f, params, data, wanted = network
+    f, params, data, expected = network
     built = irtool.build(f, params, out_dir=tmp_path / "saved", weights=weights)
     moved = tmp_path / "moved"
     shutil.move(tmp_path / "saved", moved)
@@ -52,12 +52,12 @@ np.save(sys.argv[3], out)
         [sys.executable, "-c", program, moved, tmp_path / "x.npy", out], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    np.testing.assert_allclose(np.load(out), wanted, rtol=1e-5)
+    np.testing.assert_allclose(np.load(out), expected, rtol=1e-5)
     for path in (moved, moved / "model.so", moved / "model.irtool.json"):
         again = irtool.load(path)
         assert again.report["kernels"] == built.report["kernels"]
         assert again.arena_bytes == built.arena_bytes
-        np.testing.assert_allclose(again.run([data])[0], wanted, rtol=1e-5)
+        np.testing.assert_allclose(again.run([data])[0], expected, rtol=1e-5)
 
 
 def test_the_same_build_is_described_in_the_same_bytes(network, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_the_same_build_is_described_in_the_same_bytes(network, tmp_path: Path) 
 
 
 def test_save_keeps_graph_and_constants(network, tmp_path: Path) -> None:
-    f, params, data, wanted = network
+    f, params, data, expected = network
     built = irtool.build(f, params)
     built.save(tmp_path)
     back = irtool.load(tmp_path)
@@ -82,22 +82,22 @@ def test_save_keeps_graph_and_constants(network, tmp_path: Path) -> None:
     for name, value in built.params().items():
         np.testing.assert_array_equal(back.params()[name], value)
     assert back.function_metadata()["main"]["io_bytes"] == (16 + 8 + 1) * 4
-    np.testing.assert_allclose(back.run([data])[0], wanted, rtol=1e-5)
+    np.testing.assert_allclose(back.run([data])[0], expected, rtol=1e-5)
 
 
 def test_a_pickle_needs_nothing_else(network, tmp_path: Path) -> None:
-    f, params, data, wanted = network
+    f, params, data, expected = network
     built = irtool.build(f, params, out_dir=tmp_path / "gone", weights="file")
-    kept = pickle.dumps(built)
+    pickled = pickle.dumps(built)
     shutil.rmtree(tmp_path / "gone")
-    back = pickle.loads(kept)
-    np.testing.assert_allclose(back.run([data])[0], wanted, rtol=1e-5)
-    np.testing.assert_allclose(pickle.loads(pickle.dumps(back)).run([data])[0], wanted, rtol=1e-5)
+    back = pickle.loads(pickled)
+    np.testing.assert_allclose(back.run([data])[0], expected, rtol=1e-5)
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(back)).run([data])[0], expected, rtol=1e-5)
     assert "model(x: float32[2, 8])" in repr(back)
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (lambda d: (d / "model.so").unlink(), "model.so is missing"),
         (lambda d: (d / "model.so").write_bytes(b"x"), "is not the file that was built"),
@@ -110,13 +110,13 @@ def test_a_pickle_needs_nothing_else(network, tmp_path: Path) -> None:
         (shutil.rmtree, "no such file or folder"),
     ],
 )
-def test_damaged_folders_are_told(network, damage, said: str, tmp_path: Path) -> None:
+def test_damaged_folders_are_told(network, damage, message: str, tmp_path: Path) -> None:
     f, params, _, _ = network
     built = irtool.build(f, params)
     folder = tmp_path / "saved"
     built.save(folder)
     damage(folder)
-    with pytest.raises(IrError, match=said):
+    with pytest.raises(IrError, match=message):
         irtool.load(folder)
 
 

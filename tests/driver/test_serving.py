@@ -82,13 +82,13 @@ def flat(value: Any) -> np.ndarray:
 
 def check(run: Callable[[np.ndarray], Any], inputs: Sequence[np.ndarray], runs: int = RUNS) -> None:
     """Runs in several threads at once give what runs one after the other do, to the bit."""
-    wanted = [flat(run(x)) for x in inputs]
+    expected = [flat(run(x)) for x in inputs]
     start = threading.Barrier(THREADS)
 
     def serve(thread: int) -> int:
         start.wait()
         order = [(n * (thread + 1) + thread) % len(inputs) for n in range(runs // THREADS)]
-        return sum(not np.array_equal(flat(run(inputs[k])), wanted[k]) for k in order)
+        return sum(not np.array_equal(flat(run(inputs[k])), expected[k]) for k in order)
 
     with ThreadPoolExecutor(THREADS) as pool:
         assert sum(pool.map(serve, range(THREADS))) == 0
@@ -192,12 +192,12 @@ def test_a_build_replaced_under_the_same_path(tmp_path: Path) -> None:
 def test_a_folder_of_an_earlier_irtool(tmp_path: Path) -> None:
     """Its description names no function that takes a workspace."""
     weights, inputs = draw(TEXT)
-    wanted = irtool.build(irtool.parse(TEXT), weights, out_dir=tmp_path).run([inputs[0]])
+    expected = irtool.build(irtool.parse(TEXT), weights, out_dir=tmp_path).run([inputs[0]])
     path = tmp_path / "model.irtool.json"
     about = json.loads(path.read_text())
     del about["report"]["entries"]["main"]["run_with"]
     path.write_text(json.dumps(about))
-    np.testing.assert_array_equal(irtool.load(tmp_path).run([inputs[0]])[0], wanted[0])
+    np.testing.assert_array_equal(irtool.load(tmp_path).run([inputs[0]])[0], expected[0])
 
 
 class Alone:
@@ -251,10 +251,10 @@ def test_workspaces_are_used_again_also_after_a_failure() -> None:
     entry = {"run": "net_run", "run_with": "net_run_with"}
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(lambda _: serving.run([], [], entry), range(80)))
-    made = network.made
-    assert 1 <= made <= THREADS
+    workspaces = network.made
+    assert 1 <= workspaces <= THREADS
     network.fails = True
     for _ in range(3):
         with pytest.raises(irtool.diagnostics.ToolError):
             serving.run([], [], entry)
-    assert network.made == made
+    assert network.made == workspaces

@@ -26,8 +26,8 @@ def _signature(module: Any) -> Signature:
 def test_arrays_that_fit_are_handed_over_as_they_are() -> None:
     signature = _signature(TWO)
     for inputs in ([X, N], (X, N), {"x": X, "n": N}, {"n": N, "x": X}):
-        found = signature.arrays(inputs)
-        assert found[0] is X and found[1] is N
+        arrays = signature.arrays(inputs)
+        assert arrays[0] is X and arrays[1] is N
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_arrays_that_fit_are_handed_over_as_they_are() -> None:
 )
 @pytest.mark.filterwarnings("ignore::irtool.diagnostics.ConversionWarning")
 def test_all_others_are_converted_by_the_rule(x: Any) -> None:
-    found = irtool.build(TWO).run({"x": x, "n": N})
-    np.testing.assert_array_equal(found[0], X + N)
+    results = irtool.build(TWO).run({"x": x, "n": N})
+    np.testing.assert_array_equal(results[0], X + N)
 
 
 @pytest.mark.parametrize(

@@ -67,13 +67,13 @@ def test_a_program_is_printed_or_written(tmp_path: Path) -> None:
 def test_stages_are_printed_as_passes_are(tmp_path: Path) -> None:
     source = tmp_path / "net.relay"
     source.write_text(TEXT)
-    _, printed, said = irtool_command("build", "--emit=tir", "--print-after=FuseOps,PlanMemory", source)
-    assert re.findall(r"^// after (\w+)", said, re.MULTILINE) == ["FuseOps", "PlanMemory"]
-    assert said.split("// after PlanMemory\n")[1].rstrip("\n") == printed.rstrip("\n")
-    _, _, said = irtool_command("build", "--emit=tir", "--print-changed=diff", source)
-    assert "+++ after ScheduleKernels" in said
-    code, _, said = irtool_command("build", "--emit=tir", "--print-after=FuseKernel", source)
-    assert code == 2 and "unknown pass or stage FuseKernel" in said and "FuseKernels" in said
+    _, printed, err = irtool_command("build", "--emit=tir", "--print-after=FuseOps,PlanMemory", source)
+    assert re.findall(r"^// after (\w+)", err, re.MULTILINE) == ["FuseOps", "PlanMemory"]
+    assert err.split("// after PlanMemory\n")[1].rstrip("\n") == printed.rstrip("\n")
+    _, _, err = irtool_command("build", "--emit=tir", "--print-changed=diff", source)
+    assert "+++ after ScheduleKernels" in err
+    code, _, err = irtool_command("build", "--emit=tir", "--print-after=FuseKernel", source)
+    assert code == 2 and "unknown pass or stage FuseKernel" in err and "FuseKernels" in err
 
 
 def test_a_program_whose_shapes_are_open_is_refused() -> None:

@@ -31,17 +31,17 @@ def @main(%x: Tensor[(1, 16, 12, 12), float32], %a: Tensor[(32, 16, 1, 1), float
 @pytest.mark.parametrize("cached", [False, True])
 def test_each_weight_is_packed_once_and_dropped(cached: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    made: list[weakref.ref[Any]] = []
+    references: list[weakref.ref[Any]] = []
     most = 0
 
     def counted(name: str, change: Any) -> Any:
         def wrapped(*args: Any) -> Any:
             nonlocal most
-            found = change(*args)
-            made.append(weakref.ref(found))
+            array = change(*args)
+            references.append(weakref.ref(array))
             gc.collect()
-            most = max(most, sum(r() is not None for r in made))
-            return found
+            most = max(most, sum(r() is not None for r in references))
+            return array
 
         return wrapped
 
@@ -53,7 +53,7 @@ def test_each_weight_is_packed_once_and_dropped(cached: bool, monkeypatch: pytes
     x = values.pop("x")
     built = irtool.build(module, values, weights="file", cache=cached, cflags="-O1", out_dir=tmp_path / "out")
     np.testing.assert_allclose(built.run([x]), irtool.evaluate(module, {"x": x, **values}), rtol=2e-3, atol=2e-3)
-    assert len(made) == 3
+    assert len(references) == 3
     assert most <= 2  # the next one is made before the last one is let go
 
 
@@ -68,8 +68,8 @@ def test_data_is_read_as_a_whole_only_if_it_begins_like_other_data() -> None:
             read.append(n)
             return a
 
-        found = contents.first(("float32", a.nbytes), beginning(a), whole, n)
-        assert found == (0 if n == 4 else n)
+        index = contents.first(("float32", a.nbytes), beginning(a), whole, n)
+        assert index == (0 if n == 4 else n)
     assert read == [0, 3, 4]
 
 

@@ -69,11 +69,11 @@ def test_everything_wrong_with_weights_is_said_at_once() -> None:
     wrong = {"w": weights["w"][:3], "b": weights["b"].astype("float64"), "bias": weights["b"]}
     with pytest.raises(IrError) as caught:
         irtool.build(m, wrong)
-    said = [d.message for d in caught.value.diagnostics]
-    assert len(said) == 3
-    assert "'bias' is not used" in said[0]
-    assert "%w is Tensor[(32, 16), float32], but its value is float32[3, 16]" in said[1]
-    assert "%b is Tensor[(32), float32], but its value is float64[32]" in said[2]
+    messages = [d.message for d in caught.value.diagnostics]
+    assert len(messages) == 3
+    assert "'bias' is not used" in messages[0]
+    assert "%w is Tensor[(32, 16), float32], but its value is float32[3, 16]" in messages[1]
+    assert "%b is Tensor[(32), float32], but its value is float64[32]" in messages[2]
     assert all(d.span is not None for d in caught.value.diagnostics[1:])
 
 

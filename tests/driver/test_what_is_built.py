@@ -64,10 +64,10 @@ def test_from_onnx_takes_what_holds_a_model() -> None:
     text = '<ir_version: 8, opset_import: ["" : 17]>\nnet (float[2] x) => (float[2] y) { y = Neg(x) }'
     model = onnx.parser.parse_model(text)
     data = model.SerializeToString()
-    wanted = irtool.to_text(irtool.from_onnx(model)[0])
+    expected = irtool.to_text(irtool.from_onnx(model)[0])
     program = types.SimpleNamespace(model_proto=model)
-    for given in (data, bytearray(data), memoryview(data), io.BytesIO(data), io.StringIO(text), program):
-        assert irtool.to_text(irtool.from_onnx(given)[0]) == wanted, type(given)
+    for source in (data, bytearray(data), memoryview(data), io.BytesIO(data), io.StringIO(text), program):
+        assert irtool.to_text(irtool.from_onnx(source)[0]) == expected, type(source)
 
 
 def test_from_onnx_says_what_it_takes() -> None:
