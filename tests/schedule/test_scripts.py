@@ -112,14 +112,14 @@ def test_a_mistake_is_told_with_its_line(line: str) -> None:
         (["rfactor(k1, 4, along=ax0, together=3)"], "3 results together: they must divide 4 results along a loop"),
         (["rfactor(k1, 4, 2, along=ax0, together=2)"], "2 results together"),
         (["rfactor(k1, 4, together=2)"], "2 results together"),
-        (["rfactor(k1, 4, along=ax0)", "split(ax0, [2, 2])"], "how ax0 is reduced is settled"),
-        (["pack(p0, along=ax0, lanes=4)"], "it is not said when packed is made"),
-        (["pack(p0, along=ax0, lanes=4)", "cache_write(ax0)"], "it is not said when packed is made"),
+        (["rfactor(k1, 4, along=ax0)", "split(ax0, [2, 2])"], "the reduction along ax0 is fixed already"),
+        (["pack(p0, along=ax0, lanes=4)"], "compute_at is missing for packed"),
+        (["pack(p0, along=ax0, lanes=4)", "cache_write(ax0)"], "compute_at is missing for packed"),
         (["pack(p0, along=ax0, lanes=4)", "compute_at(packed)", "packed:", "  vectorise(col)"], "unknown primitive"),
         (["pack(p0, along=ax0, lanes=4, scope=far)"], "a copy is local or global"),
         (["pack(p0, along=ax0, lanes=4)", "compute_at(packed, ax0)"], "ax0 is not inside of the copy"),
         (["pack(p0, along=ax0, lanes=4)", "compute_at(rows)"], "no copy rows is waiting"),
-        (["rows:", "  parallel(row)"], "there is no copy rows"),
+        (["rows:", "  parallel(row)"], "no copy is called rows"),
         (
             [
                 "split(ax0, [2, 2])",
@@ -145,21 +145,21 @@ def test_a_mistake_is_told_with_its_line(line: str) -> None:
         (["split(ax0, [1, 4])", "cache_write(ax0_o)", "store_tail(3)"], "is for a tail"),
         (["compute_in_bands(ax0, 2)"], "reads this one"),
         (["parallel(ax0)", "compute_in_bands(ax0, 2)"], "is for two stages"),
-        (["rfactor(k1, 4)", "cache_write(ax0)"], "accumulators are settled already"),
+        (["rfactor(k1, 4)", "cache_write(ax0)"], "accumulators are fixed already"),
         (["block_reduction(k1, 5, along=ax0)"], "which are not several blocks of 5"),
         (["block_reduction(k1, 16, along=ax0)"], "which are not several blocks of 16"),
         (["block_reduction(ax0, 2, along=ax0)"], "not the outermost loop of the reduction"),
         (["block_reduction(k1, 4, along=k1)"], "k1 is a loop of the reduction"),
-        (["block_reduction(k1, 4, along=ax0)"], "it is not said when part is made"),
+        (["block_reduction(k1, 4, along=ax0)"], "compute_at is missing for part"),
         (["block_reduction(k1, 4, along=ax0)", "compute_at(part, ax0)"], "not inside of the partial results"),
         (["block_reduction(k1, 4, along=ax0)", "split(k1, [4, 4])", "compute_at(part)"], "k1 has changed"),
-        (["cache_write(ax0)", "block_reduction(k1, 4, along=ax0)"], "accumulators and copies are settled"),
-        (["cache_write(ax0)", "rfactor(k1, 4)"], "accumulators are settled already"),
+        (["cache_write(ax0)", "block_reduction(k1, 4, along=ax0)"], "accumulators and copies are fixed"),
+        (["cache_write(ax0)", "rfactor(k1, 4)"], "accumulators are fixed already"),
         (["vectorize(ax0)"], "accumulators are single numbers"),
         (["tensorize(k1, dot4_u8s8)"], "dot4_u8s8 makes 4 steps, and k1 has 16"),
         (["split(k1, [4, 4])", "tensorize(k1_i, dot4_u8s8)"], "a step of k1_i is not one of dot4_u8s8"),
         (["split(k1, [8, 2])", "tensorize(k1_i, dot2_bf16)"], "a step of k1_i is not one of dot2_bf16"),
-        (["split(k1, [4, 4])", "cache_write(ax0)", "tensorize(k1_i, dot4_u8s8)"], "settled already"),
+        (["split(k1, [4, 4])", "cache_write(ax0)", "tensorize(k1_i, dot4_u8s8)"], "fixed already"),
     ],
 )
 def test_reductions_have_mistakes_of_their_own(lines: list[str], message: str) -> None:
@@ -244,7 +244,7 @@ def test_values_stay_whatever_the_schedule(key: str) -> None:
 def test_vectors_have_no_conditions_of_their_own() -> None:
     text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 2, 6, 8), float32]) { nn.max_pool2d(%x, pool_size=[3, 3], padding=[1, 1]) }\n'
     for lines in ("cache_write(ax3)\n  vectorize(ax3)", "vectorize(ax3)\n  cache_write(ax3)"):
-        with pytest.raises(UsageError, match="line 3 of the schedule: a condition on what is read depends on ax3"):
+        with pytest.raises(UsageError, match="line 3 of the schedule: a condition on the operand depends on ax3"):
             irtool.build(irtool.parse(text), emit="c", schedule=f".*:\n  {lines}\n")
 
 

@@ -12,7 +12,7 @@ from .forms import Loop, Reduction
 
 
 def coefficients(simplify: Simplifier, index: Expr, variables: Sequence[Var]) -> list[int | None]:
-    """By how much `index` grows with each variable; None if it does not grow evenly."""
+    """The stride of `index` along each variable; None for a variable along which the index is not affine."""
     terms, _ = simplify.linear(index)
     inside: set[Expr] = set()
     for atom in terms:
@@ -22,24 +22,24 @@ def coefficients(simplify: Simplifier, index: Expr, variables: Sequence[Var]) ->
 
 
 def stride(simplify: Simplifier, index: Expr, variable: Var) -> int | None:
-    """By how much `index` grows with the variable; None if it does not grow evenly."""
+    """The stride of `index` along the variable; None if the index is not affine in it."""
     return coefficients(simplify, index, [variable])[0]
 
 
 def loads(*roots: Expr) -> list[Load]:
-    """Reads of buffers below the roots. Those of tables are left out: they move with no loop."""
+    """The reads of buffers in these expressions, without reads of lookup tables, whose index is no affine function of loops."""
     return [
         e for e in post_order(*roots) if isinstance(e, Load) and isinstance(e.source, Buffer) and looked_up(e) is None
     ]
 
 
 def operands(r: Reduction) -> list[Load]:
-    """The reads of a step of the reduction, except of the accumulator."""
+    """The reads of one step of the reduction, without reads of the accumulator."""
     return [e for e in loads(r.update) if e.source is not r.acc]
 
 
 def epilogue_operands(r: Reduction) -> list[Load]:
-    """The reads of the reduction's stores, except of the accumulator."""
+    """The reads in the reduction's stores, without reads of the accumulator."""
     return [e for s in r.stores for e in loads(s.value) if e.source is not r.acc]
 
 
@@ -49,19 +49,19 @@ def offsets(r: Reduction) -> list[Expr]:
 
 
 def reads(e: Expr, b: Buffer) -> bool:
-    """True if an element of the buffer is read in `e`."""
+    """True if `e` reads an element of the buffer."""
     return any(isinstance(x, Load) and x.source is b for x in post_order(e))
 
 
 def summand(r: Reduction) -> Expr | None:
-    """What each step adds to the sum; None if it does something else."""
+    """The expression that each step adds to the sum; None if the update is no addition."""
     e = r.update
     added = isinstance(e, Binary) and e.op == "+" and isinstance(e.a, Load) and e.a.source is r.acc
     return e.b if isinstance(e, Binary) and added else None
 
 
 def factors(r: Reduction) -> tuple[Expr, Expr] | None:
-    """The two operands whose product each step adds to the sum; None if it does something else."""
+    """The two operands whose product each step adds to the sum; None for other updates."""
     e = summand(r)
     return (e.a, e.b) if isinstance(e, Binary) and e.op == "*" else None
 
@@ -72,7 +72,7 @@ def depends(e: Expr, variable: Var) -> bool:
 
 
 def moves(e: Load, variable: Var) -> bool:
-    """True if the variable decides which element is read."""
+    """True if the index of the read depends on the variable."""
     return any(depends(i, variable) for i in e.indices)
 
 

@@ -20,8 +20,10 @@ from .forms import Form, Loop, Map, Reduction
 
 
 def fuse_axes(form: Form) -> Form:
-    """Fuses neighbouring axes of results through which every place moves as through one (height and width of a 1x1
-    convolution), and which nothing else uses."""
+    """Fuses neighbouring axes of the results (height and width of a 1x1 convolution).
+
+    The axes are fused if every index moves along both as along one long axis, and if they occur in indices only.
+    """
     at = len(form.loops) - 1
     while at > 0:
         (outer, _), (inner, m) = form.loops[at - 1], form.loops[at]
@@ -32,7 +34,7 @@ def fuse_axes(form: Form) -> Form:
 
 
 def fuse_sums(r: Reduction) -> Reduction:
-    """Fuses neighbouring axes of the reduction likewise (height and width of an image of which the mean is taken)."""
+    """Fuses neighbouring axes of the reduction likewise (height and width of an image whose mean is taken)."""
     at = len(r.inner) - 1
     while at > 0:
         (outer, _), (inner, m) = r.inner[at - 1], r.inner[at]
@@ -70,9 +72,11 @@ def _used_elsewhere(m: Map, variables: tuple[Var, ...]) -> bool:
 
 
 def split_blocks(m: Map) -> Map:
-    """Splits every axis that some place divides by the size of a layout's blocks, which become the inner axis: where there are
-    several sizes, by the largest number that divides them all. Of what begins or ends within a block (a quarter of 208 channels in
-    blocks of 16), the inner axis is the part of a block that divides it."""
+    """Splits every axis that an index divides by the size of a layout's blocks; the elements of a block become the inner axis.
+
+    If layouts have several block sizes, the axis is split by their greatest common divisor. If a tensor begins or ends within a
+    block (a quarter of 208 channels in blocks of 16), the inner axis is the part of a block that divides it.
+    """
     for v, extent in m.loops:
         simplify = simplifier(m.loops)
         read = [e for e in loads(*(s.value for s in m.stores)) if e.source.layout is not None]
@@ -89,7 +93,7 @@ def split_blocks(m: Map) -> Map:
 
 
 def split_sums(r: Reduction) -> Reduction:
-    """Splits axes of the reduction where operands lie in blocks; the elements of a block become the innermost axis."""
+    """Splits axes of the reduction whose operands have blocked layouts; the elements of a block become the innermost axis."""
     for v, extent in r.inner:
         factor = _divisor(simplifier(r.loops, r.inner), _places(r), v, extent)
         if factor:
@@ -100,7 +104,7 @@ def split_sums(r: Reduction) -> Reduction:
 
 
 def split_groups(r: Reduction) -> Reduction:
-    """Splits axes of results where an operand's index divides them: groups of channels, and the channels of one."""
+    """Splits axes of the results that an operand's index divides: into groups of channels, and the channels of one group."""
     for v, extent in r.loops:
         indices = chain.from_iterable(e.indices for e in operands(r))
         factor = _divisor(simplifier(r.loops, r.inner), list(indices), v, extent)
@@ -110,8 +114,7 @@ def split_groups(r: Reduction) -> Reduction:
 
 
 def split_periods(m: Map) -> Map:
-    """Splits axes along which an operand begins again after so many elements (copies of it one behind the other), if a period fills
-    vectors."""
+    """Splits axes along which an operand repeats (several copies of it one behind the other), if a period fills vectors."""
     for v, extent in m.loops:
         indices = chain.from_iterable(e.indices for e in loads(*(s.value for s in m.stores)))
         factor = _divisor(simplifier(m.loops), list(indices), v, extent)
@@ -121,8 +124,11 @@ def split_periods(m: Map) -> Map:
 
 
 def _divisor(simplify: Simplifier, positions: Sequence[Expr], v: Var, extent: int, block: int = 0) -> int:
-    """The number that places divide an axis by, if it divides its extent; 0 if there is none. `block`: only that number, or where the axis
-    begins or ends within such a block the largest one that divides both and the block; none below a vector."""
+    """The number by which offsets divide the axis `v`, if it also divides the extent of the axis; 0 if there is no such number.
+
+    `block`: the only divisor to look for. If the axis begins or ends within such a block, the result is the greatest common
+    divisor of the block, the extent and the beginning, or 0 if that is less than a vector.
+    """
     for p in positions:
         for e in post_order(simplify(p)):
             if (
@@ -146,7 +152,7 @@ def _divisor(simplify: Simplifier, positions: Sequence[Expr], v: Var, extent: in
 
 
 def _places(form: Map | Reduction) -> list[Expr]:
-    """Where elements are read and written."""
+    """The offsets of all elements that the form reads and writes."""
     roots = [s.value for s in form.stores]
     if isinstance(form, Reduction):
         roots = [form.update, *roots]

@@ -1,7 +1,7 @@
 """Blocks: a stage, its loops, and the primitives applied so far.
 
-What is computed stays as it is, a formula over axes. Primitives change the loops, and note what each axis is in terms of
-them, as the iteration variables of TVM's schedules do; `lower` puts the two together, once.
+The formula of a stage stays the same. Primitives change the loops, and record each axis in terms of the loop variables, as the
+iteration variables of TVM's schedules do. `lower` substitutes them into the formula once, at the end.
 
     out[i] = f(i), loops (i: 64)     after   split(i, factors=[4, 16]) and vectorize(i_i)
 
@@ -24,7 +24,7 @@ from .forms import Form, Loop, Map, Reduction, substituted
 from .guards import extract_predicates
 
 Made = TypeVar("Made", Map, Reduction)
-"""The form of a block that is made: `Form` is that of the class it is called on."""
+"""The form of a block that `Block.of` returns: `Form` is that of the class on which it is called."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,21 +32,21 @@ class Block(Generic[Form]):
     """One stage and its loops.
 
     Attributes:
-        form: the formula, over axes that are its own variables.
+        form: the formula, over axes that are variables of its own.
         loops: the loops over results, outermost first.
         inner: the loops of the reduction, inside of those.
-        bindings: axes that are no loop themselves, in terms of the loops' variables.
-        kinds: how loops run that are not serial.
-        ranges: axes of which only steps `[begin, end)` are made, in place of all of them.
-        tile: the loops that lie inside of the accumulator, which has an axis for each of them; those of one step may be gone.
-        results: so many elements along the last two axes of the tile are results; 0: all of them.
-        transposed: results lie side by side along the first axis of the tile, not along its last, and get to memory through
-            an array.
+        bindings: the value of each axis that is no loop itself, in terms of the loop variables.
+        kinds: the kinds of loops that are not serial.
+        ranges: axes that the block computes in part: only steps `[begin, end)`.
+        tile: the loops inside of the accumulator, which has an axis for each of them; loops of one step may be dropped.
+        results: the number of elements along the last two axes of the tile that are results; 0: all of them.
+        transposed: results are contiguous along the first axis of the tile, not along its last, and are stored through an array.
         window: an inner loop along which the rows of the tile read the same elements; each is read once.
         factor: an inner loop that is spread over several accumulators.
-        prefetches: operands of which the lines of a later step are asked for while the reduction runs.
-        caches: operands read from a buffer of their own, filled right before the loops that read it.
-        around: loops around the block with what is made in every step of them, outermost first; the form is what is inside.
+        prefetches: operands that the reduction prefetches for a later step.
+        caches: operands that are copied to a buffer right before the loops that read them.
+        around: loops around the block with the copies that are filled in every step of them, outermost first; the form is what
+            remains inside of these loops.
         pending: a cached stage whose `compute_at` is not set yet.
     """
 
@@ -83,11 +83,11 @@ class Block(Generic[Form]):
         raise UsageError(f"{'several loops are' if matches else 'no loop is'} called {name}", help=f"loops: {names}")
 
     def has(self, loop: Var) -> bool:
-        """True unless the loop is gone."""
+        """True if the block still has the loop."""
         return any(loop is v for v, _ in (*self.loops, *self.inner))
 
     def depth(self, loop: Var | str) -> int:
-        """How many loops over results stand around a loop over results. Raises UsageError for a loop of the reduction."""
+        """The number of loops over results around a loop over results. Raises UsageError for a loop of the reduction."""
         v, _ = self.find(loop)
         for n, (x, _) in enumerate(self.loops):
             if x is v:
@@ -96,17 +96,18 @@ class Block(Generic[Form]):
 
     @property
     def outside(self) -> tuple[Loop, ...]:
-        """The loops over results that are outside of the accumulator."""
+        """The loops over results outside of the accumulator."""
         along = self.factor.along if self.factor is not None else None
         return tuple(x for x in self.loops if not _among(x, self.tile) and x[0] is not along)
 
     @property
     def inside(self) -> tuple[Loop, ...]:
-        """The loops over results that are inside of it."""
+        """The loops over results inside of the accumulator."""
         return tuple(x for x in self.loops if _among(x, self.tile))
 
     def with_guards(self, formed: bool = False) -> Block[Form]:
-        """The block, with the conditions on what a reduction reads as conditions on its steps. `formed`: see `extract_predicates`."""
+        """The block, with the predicates of a reduction's reads as conditions on its steps. `formed`: see
+        `extract_predicates`."""
         if not isinstance(self.form, Reduction):
             return self
         form: Any = extract_predicates(self.form, formed)
@@ -117,41 +118,41 @@ class Block(Generic[Form]):
         return replace(Block.of(self.result()), kinds=self.kinds, ranges=self.ranges, around=self.around)
 
     def has_loops_only(self) -> bool:
-        """True if nothing but loops has been changed so far, and no copy is waiting."""
+        """True if primitives changed nothing but loops so far, and no copy is pending."""
         return not (self.tile or self.caches or self.factor or self.window or self.pending)
 
     def check_loops_only(self, before: str) -> None:
-        """Raises UsageError if more than the loops has been changed, which must not be done before a step."""
+        """Raises UsageError if primitives changed more than the loops. `before`: the name of the primitive that must come
+        first."""
         if self.tile or self.caches or self.factor or self.window:
             raise UsageError(
-                "accumulators and copies are settled already", help=f"{before} comes before cache_read and cache_write"
+                "accumulators and copies are fixed already", help=f"{before} comes before cache_read and cache_write"
             )
 
     def check_placed(self) -> None:
-        """Raises UsageError if it is not said yet when a copy is made."""
+        """Raises UsageError if a copy has no `compute_at` yet."""
         if self.pending is not None:
             name = self.pending.name
-            raise UsageError(f"it is not said when {name} is made", help=f"compute_at({name}), or inside of a loop")
+            raise UsageError(f"compute_at is missing for {name}", help=f"compute_at({name}), or inside of a loop")
 
     def check_ready(self) -> None:
-        """Raises UsageError if no nest can be made of the block."""
+        """Raises UsageError if the block cannot be lowered to a nest."""
         self.check_placed()
         vectors = [v for v, _ in self.outside if self.kind(v) == VECTORIZED]
         if vectors and isinstance(self.form, Reduction):
             name = vectors[0].name
-            raise UsageError(
-                f"{name} is to be in vectors, and accumulators are single numbers", help=f"cache_write({name})"
-            )
+            raise UsageError(f"{name} is vectorized, and accumulators are single numbers", help=f"cache_write({name})")
 
     def placed(self, form: Form, level: Level, loops: Sequence[Loop]) -> Block[Form]:
-        """A block for another form, of what is inside of some of the loops; these run as they did."""
+        """The block of another form inside of some of the loops; these loops keep their kinds."""
         inside = {v for v, _ in (*loops, *form.inner)}
         kinds = {v: k for v, k in self.kinds.items() if v in inside}
         around = (*self.around, level)
         return replace(Block.of(form), kinds=kinds, ranges=self.ranges, around=around)
 
     def values(self, inside: Sequence[Loop]) -> dict[Expr, Expr]:
-        """What axes are in terms of the loops: what the loops `inside` add comes first, so that the rest stays in one piece."""
+        """The value of each axis in terms of the loops. Terms of the loops `inside` come first, so that the rest stays one
+        subexpression."""
         own = {v for v, _ in inside}
         values: dict[Expr, Expr] = {}
         for axis, value in self.bindings.items():
@@ -163,8 +164,8 @@ class Block(Generic[Form]):
         return values
 
     def with_fill(self, name: str, parts: Sequence[Block[Any]]) -> Block[Form]:
-        """The block, with one of the blocks that fill its copies replaced by several parts. Raises UsageError if there is
-        none of that name."""
+        """The block, with one of the blocks that fill its copies replaced by several parts. Raises UsageError for an unknown
+        name."""
         self.fill(name)
         return replace(
             self,
@@ -174,23 +175,23 @@ class Block(Generic[Form]):
         )
 
     def fill(self, name: str) -> tuple[Block[Any], ...]:
-        """The parts of what fills a copy. Raises UsageError if there is none of that name."""
+        """The blocks that fill a copy. Raises UsageError for an unknown name."""
         every = {n: f for x in self.around for n, f in x.fills}
         if name not in every:
-            raise UsageError(f"there is no copy {name}", help=f"copies: {', '.join(every) or 'none'}")
+            raise UsageError(f"no copy is called {name}", help=f"copies: {', '.join(every) or 'none'}")
         return every[name]
 
     def over(self, axis: Var) -> tuple[Var, ...]:
-        """The loops that decide an axis, outermost first; those that are gone, of one step, are not among them."""
+        """The loops that an axis depends on, outermost first, without dropped loops of one step."""
         inside = set(post_order(self.bindings.get(axis, axis)))
         return tuple(v for v, _ in (*self.loops, *self.inner) if v in inside)
 
     def kind(self, v: Var) -> str:
-        """How a loop runs: `serial`, `parallel`, `vectorized` or `unroll`."""
+        """The kind of a loop: `serial`, `parallel`, `vectorized` or `unroll`."""
         return self.kinds.get(v, SERIAL)
 
     def with_loop(self, loop: Var, into: tuple[Loop, ...], value: Expr) -> Block[Form]:
-        """The block with other loops in the place of one, whose variable is `value` in terms of them."""
+        """The block with the loops `into` in place of one loop, whose variable is `value` in terms of them."""
         v, extent = self.find(loop)
         if extent > 1:
             self.check_free(v)
@@ -205,25 +206,26 @@ class Block(Generic[Form]):
         return replace(self, loops=put(self.loops), inner=put(self.inner), bindings=bindings, kinds=kinds, view=None)
 
     def check_free(self, v: Var) -> None:
-        """Raises UsageError for a loop that earlier primitives of the block rely on."""
+        """Raises UsageError for a loop that earlier primitives of the block depend on."""
         if _among((v, 0), self.tile):
             raise UsageError(f"{v.name} is an axis of the accumulators", help="change loops before cache_write")
         if any(v is x for c in self.caches for i in c.read.indices for x in post_order(i)):
             raise UsageError(f"{v.name} is an axis of a copy", help="change loops before cache_read")
         if self.window is not None or (self.factor is not None and (v is self.factor.loop or v is self.factor.along)):
             raise UsageError(
-                f"how {v.name} is reduced is settled", help="change loops before sliding_window and rfactor"
+                f"the reduction along {v.name} is fixed already", help="change loops before sliding_window and rfactor"
             )
 
     def with_kind(self, loop: Var | str, kind: str) -> Block[Form]:
-        """The block with a loop that runs in another way."""
+        """The block with another kind for a loop."""
         v, extent = self.find(loop)
         view = None if _among((v, extent), self.tile) else self.view
         return replace(self, kinds={**self.kinds, v: kind}, view=view)
 
     @property
     def in_registers(self) -> bool:
-        """True if the accumulators of a tile can be registers: vectors along its last axis, each of them named where it is used."""
+        """True if the accumulators of a tile can be registers: vectors along its last axis, and unrolled loops along all
+        others."""
         *rows, (lane, lanes) = self.tile
         written = all(n == 1 or self.kind(v) == UNROLLED for v, n in rows)
         return written and (lanes == 1 or self.kind(lane) == VECTORIZED)
@@ -233,7 +235,7 @@ class Block(Generic[Form]):
         return substituted(self.form, self.bindings, self.loops, self.inner)
 
     def seen(self) -> View:
-        """What is computed, in terms of the loops; kept, as long as these are the same."""
+        """The expressions of the block in terms of the loops; cached until the loops change."""
         if self.view is None:
             object.__setattr__(self, "view", View(self))
         assert self.view is not None
@@ -248,8 +250,8 @@ def _among(loop: Loop, loops: Sequence[Loop]) -> bool:
 class Cache:
     """A part of an operand that is copied before it is read.
 
-    `within`: the number of loops over results that are inside of it. `buffer`: where the copy lies. `fill`: what makes it.
-    `operand`: the read that is replaced, and `read` by what.
+    `within`: the number of loops over results inside of the copy. `buffer`: the copy. `fill`: the block that fills it. `operand`:
+    the read that is replaced by `read`.
     """
 
     within: int
@@ -261,11 +263,11 @@ class Cache:
 
 @dataclass(frozen=True)
 class Level:
-    """Loops `(variable, extent, kind)`, and what is made in every step of them before the block inside runs.
+    """Loops `(variable, extent, kind)`, and the copies that are filled in every step of them before the block inside runs.
 
-    `buffer`: what is filled; on the stack, or in the kernel's workspace; None if there are loops alone. `fills`: the blocks that do
-    it, each in parts, by name. `rewind`: a loop of the reduction inside, and by how many steps it stands behind the first of all,
-    which the fills make. `together`: whether parts inside share their outermost loop, however few steps it has.
+    `buffer`: the copy, on the stack or in the kernel's workspace; None if the level has loops only. `fills`: the blocks that fill
+    it, each in parts, by name. `rewind`: a loop of the reduction inside, and the number of steps before its first one, which the
+    fills compute. `together`: whether parts inside share their outermost loop, however few steps it has.
     """
 
     loops: tuple[tuple[Var, int, str], ...]
@@ -276,14 +278,14 @@ class Level:
 
     @property
     def is_local(self) -> bool:
-        """True if what is filled lies on the stack."""
+        """True if the copy is on the stack."""
         return self.buffer is not None and self.buffer.scope == Scope.LOCAL
 
 
 @dataclass(frozen=True)
 class Pending:
-    """A copy before it is placed. `place` makes it inside of the first so many loops: the block is then what is inside of them,
-    and reads the copy."""
+    """A copy without a place. `place` inserts it inside of the first `n` loops: the result is the block inside of these loops,
+    which reads the copy."""
 
     name: str
     place: Callable[[Block[Any], int], Block[Any]]
@@ -291,9 +293,11 @@ class Pending:
 
 @dataclass(frozen=True)
 class Factor:
-    """The steps of an inner `loop` go to `vectors` vectors of `lanes` accumulators in turn, which are combined at the end: for each
-    result, or for all steps of a loop `along` results, which are as many as lanes. The vectors of so many of these results `together`
-    are filled in the same steps."""
+    """A reduction in several accumulators: the steps of an inner `loop` go to `vectors` vectors of `lanes` accumulators in turn.
+
+    The accumulators are combined at the end: for each result, or for all steps of a loop `along` results, whose extent is the
+    number of lanes. The vectors of `together` of these results are filled in the same steps.
+    """
 
     loop: Var
     lanes: int
@@ -304,9 +308,11 @@ class Factor:
 
 @dataclass(frozen=True)
 class Ahead:
-    """The lines of `operand` that a later step of `loop`, by `steps`, reads, asked for in this one: each step of the loop `over`,
-    which reads the same ones, asks for a part of them; None: all at once. `loop` has an extent of 0 if the operand goes on behind
-    its last step."""
+    """Prefetches of the cache lines of `operand` that the loop `loop` reads `steps` steps later.
+
+    Each step of the loop `over`, all of whose steps read the same lines, prefetches a share of them; None: all lines at once.
+    `loop` has an extent of 0 if the operand continues behind its last step.
+    """
 
     operand: Load
     loop: Loop
@@ -315,7 +321,7 @@ class Ahead:
 
     @property
     def later(self) -> Expr:
-        """The step of the loop that is asked for."""
+        """The step of the loop whose lines are prefetched."""
         v, extent = self.loop
         return Binary("min", v + self.steps, const(extent - 1), "int32") if extent else v + self.steps
 
@@ -348,11 +354,11 @@ class View:
         return self._place
 
     def __call__(self, e: Expr) -> Expr:
-        """An expression of the form."""
+        """An expression of the form, in terms of the loops."""
         return self.simplify(rewrite(e, self._to_tile, self._memo))
 
     def store(self, s: Store) -> Store:
-        """A store of the form."""
+        """A store of the form, in terms of the loops."""
         return s.rewritten(self)
 
     def _to_tile(self, e: Expr) -> Expr:

@@ -1,13 +1,13 @@
-"""Long sums of floats are made in blocks, so that rounding errors grow with the length of a block and not of the sum.
+"""Long sums of floats in blocks: rounding errors grow with the length of a block, not with that of the sum.
 
     acc = 0                              acc = 0
     for k in 100000: acc += x[k]   ⇒     for b in 195: part = 0; for i in 512: part += x[512 b + i]; acc += part
                                          for i in 160: acc += x[99840 + i]
 
-A float32 that has grown to 2^24 does not grow any more when 1 is added. Each level of blocks divides the number of additions one
-behind the other by the length of a block (Higham, The Accuracy of Floating Point Summation, 1993); where there are many blocks, they
-are blocks of blocks. It is done to the loops that a strategy made, whichever it was, so that sums along lanes, rows, columns and in
-tiles of registers all obey. A block costs an addition of each accumulator in some 500: nothing that could be measured.
+A float32 of 2^24 or more stays the same when 1 is added. Each level of blocks divides the number of successive additions by the
+length of a block (Higham, The Accuracy of Floating Point Summation, 1993); many blocks are summed in blocks again. The rewrite
+applies to the loops of every strategy, so that sums along lanes, rows, columns and in register tiles all obey it. A block costs
+one addition of each accumulator per some 500: too little to be measured.
 
 The order of additions is the same for any number of threads: loops are divided, not shared.
 """
@@ -40,7 +40,7 @@ from ...tir.stmt import (
 from .affine import reads
 
 LONGEST = 4096
-"""Additions to one number, one behind the other, that are not divided."""
+"""The largest number of successive additions to one number that is not divided into blocks."""
 
 
 def block_sums(k: Kernel) -> Kernel:
@@ -52,18 +52,18 @@ def block_sums(k: Kernel) -> Kernel:
 
 
 def _changed(s: Stmt) -> Stmt:
-    """A statement whose parts are changed already: a loop with the sums that it makes in blocks, if they are long."""
+    """A loop with its long sums in blocks; other statements stay as they are. The statements inside are rewritten already."""
     if not isinstance(s, For) or s.kind != SERIAL or not isinstance(s.extent, Const) or s.extent.value < 2:
         return s
     if any(isinstance(x, For) and x.kind == TILED for x in pre_order(s.body)):
-        return s  # matrix tiles keep their sums in registers of their own
+        return s  # matrix tiles accumulate in tile registers
     counts = {b: n for b, n in _additions(s.body).items() if s.extent.value * n > LONGEST and n <= LONGEST}
     sums = {b: counts[b] for b in _only_summed(s, counts) if not _is_index(s.var, b, s.body)}
     return _in_blocks(s, sums) if sums else s
 
 
 def _additions(root: Stmt) -> dict[Buffer, int]:
-    """How often a statement adds to one element of each accumulator from outside: what it stores to it is added to it first."""
+    """The number of additions that a statement makes to one element of each accumulator allocated outside of it."""
     additions: dict[Buffer, int] = {}
     inside = {x.buffer for x in pre_order(root) if isinstance(x, Allocate)}
     stack: list[tuple[Stmt, tuple[tuple[Var, int], ...]]] = [(root, ())]
@@ -83,12 +83,12 @@ def _additions(root: Stmt) -> dict[Buffer, int]:
 
 
 def _is_accumulator(b: Buffer) -> bool:
-    """True for numbers that nothing sees before the sum is complete."""
+    """True for local float buffers, which nothing reads before the sum is complete."""
     return b.scope in (Scope.LOCAL, Scope.REGISTER) and b.dtype in ("float32", "float64")
 
 
 def _added(s: Store) -> Expr | None:
-    """What a store adds to the element that it writes; None if it does something else."""
+    """The expression that a store adds to its element; None for other stores."""
     e = s.value
     if not isinstance(e, Binary) or e.op != "+":
         return None
@@ -103,7 +103,7 @@ def _same(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
 
 
 def _only_summed(loop: For, counts: Mapping[Buffer, int]) -> list[Buffer]:
-    """Those of some accumulators to which the loop does nothing else."""
+    """The accumulators that the loop only adds to, and neither reads nor writes otherwise."""
     other: set[Buffer] = set()
     for s in pre_order(loop.body):
         added = _added(s) if isinstance(s, Store) else None
@@ -122,7 +122,8 @@ def _is_index(v: Var, b: Buffer, root: Stmt) -> bool:
 
 
 def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
-    """A loop that adds so many numbers to each of some accumulators in a step, in blocks; and these in blocks again, while they are many."""
+    """The loop in blocks. `sums`: the additions to each accumulator in one step. If there are many blocks, their sums are in
+    blocks again."""
     extent = loop.steps
     steps = max(1, (LONGEST // 8) // max(sums.values()))
     count = extent // steps
@@ -151,7 +152,7 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
 
 
 def _each(b: Buffer, store: Callable[[tuple[Expr, ...]], Stmt]) -> Stmt:
-    """A statement for each element of a buffer, in vectors along the last axis of one in registers."""
+    """A statement for each element of a buffer; for registers, in vectors along the last axis."""
     variables = [Var(f"{b.name}_{n}", "int32") for n in range(b.ndim)]
     indices = tuple(v if n > 1 else const(0) for v, n in zip(variables, b.shape))
     stmt = store(indices)

@@ -5,9 +5,9 @@
     threads share the channels          the second one's begin at block 3: 602112 bytes
     threads share rows of 56 x 56       in a kernel that has one loop over both: 1568 of these, 100352 bytes again
 
-Two kernels whose parts begin at the same place give each thread what it wrote itself. Otherwise a thread reads what another one
-wrote, and between processors that have no cache in common this is paid for twice: some two nanoseconds a cache line when it is read,
-and ten times as much when that line is written the next time by anybody but its last reader.
+If the shares of two kernels begin at the same position, each thread reads what it wrote itself. Otherwise it reads data of
+another thread. Between processors without a common cache this costs twice: some two nanoseconds for each cache line read, and ten
+times as much when a thread other than the last reader writes that line again.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from ...tir.vector_target import VectorTarget
 from ..cost.machine import HANDED_BYTE, SHARED_CONSTANT_BYTE
 
 ALONE = 0
-"""Where one thread wrote all."""
+"""The position for a tensor that one thread wrote."""
 
 
 class Owners:
-    """Where the parts of the second of two threads begin, in bytes, in the tensors of a program; `ALONE`: it has none."""
+    """The positions, in bytes, at which the share of the second of two threads begins in the tensors of a program; `ALONE`: one
+    thread wrote it."""
 
     def __init__(self) -> None:
         self._begin: dict[Slot, int] = {}
 
     def of_inputs(self, runs: Sequence[RunKernel]) -> dict[Buffer, tuple[int, ...]]:
-        """What is known of the tensors that a kernel reads, for the steps that run it."""
+        """The known positions for the tensors that a kernel reads, over the calls that run it."""
         if not runs:
             return {}
         known = [
@@ -41,19 +42,21 @@ class Owners:
         return {b: tuple(threads) for b, threads in zip(runs[0].kernel.inputs, known, strict=True) if threads}
 
     def note(self, runs: Sequence[RunKernel], written: Mapping[Buffer, int]) -> None:
-        """Says where the parts begin in what a kernel writes; what is not in `written` is made by one thread."""
+        """Records the positions for the tensors that a kernel writes; tensors that are not in `written` come from one thread."""
         for r in runs:
             for b, slot in zip(r.kernel.outputs, r.outputs, strict=True):
                 self._begin[slot.resolve()] = written.get(b, ALONE)
 
 
 def shares_inside(read: Mapping[Buffer, Set[Var]], outer: Set[Var], inner: Set[Var], target: VectorTarget) -> bool:
-    """True if threads should share inner loops rather than those around these. They then all read what only depends on the outer ones,
-    such as weights of channels, and each does so once more for the rows that fill no tile; otherwise they all read what only depends on
-    the inner ones, such as an image, part of which other threads wrote.
+    """True if threads should share inner loops rather than the loops around them.
+
+    Threads that share inner loops all read the tensors that depend on the outer loops only, such as weights of channels, and each
+    reads them once more for the rows that fill no tile. Threads that share outer loops all read the tensors that depend on the
+    inner loops only, such as an image, part of which other threads wrote.
 
     Args:
-        read: the variables that the places in what is read depend on.
+        read: for each tensor that is read, the variables in its indices.
     """
     again = sum(b.nbytes for b, variables in read.items() if variables & outer and not variables & inner)
     handed = sum(b.nbytes for b, variables in read.items() if variables & inner and not variables & outer)
@@ -61,5 +64,5 @@ def shares_inside(read: Mapping[Buffer, Set[Var]], outer: Set[Var], inner: Set[V
 
 
 def is_same(a: int, b: int) -> bool:
-    """True if the parts of the second thread begin at about the same place, up to a row or a tile of some."""
+    """True if the share of the second thread begins at about the same position, up to a row or a tile."""
     return abs(a - b) * 8 <= max(a, b)

@@ -1,4 +1,4 @@
-"""Lanes of vectors where float16 is computed with in 16 bits: twice those of float32, where nothing wider is beside it."""
+"""Lanes of float16 vectors on processors with float16 arithmetic: twice those of float32, if the kernel has no wider operands."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from .forms import Reduction
 
 
 def native_lanes(values: Iterable[Expr], target: VectorTarget) -> int:
-    """Lanes of float16 in a vector, where values are computed in 16 bits from beginning to end; 0 for other values."""
+    """Lanes of a float16 vector for values that are computed in 16 bits from beginning to end; 0 for other values."""
     return target.lanes(dtypes.itemsize(HALF)) if target.native_halves > 1 and are_native(values) else 0
 
 
 def accumulator_lanes(r: Reduction, target: VectorTarget) -> int:
-    """Lanes of a vector of accumulators: those of float16 for its extremes, unless they are folded (see `row_choice`)."""
+    """Lanes of a vector of accumulators: those of float16 for its extremes, unless the lanes are combined at the end (see
+    `row_choice`)."""
     return native_lanes((r.update, *(s.value for s in r.stores)), target) or target.lanes_of(r.acc.dtype)

@@ -1,4 +1,4 @@
-"""Forms over other axes than lowering gave them."""
+"""Forms with other axes than those of lowering."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ Form = TypeVar("Form", Map, Reduction)
 def substituted(
     form: Form, values: Mapping[Expr, Expr], loops: Sequence[Loop], inner: Sequence[Loop] | None = None
 ) -> Form:
-    """The form with variables replaced, over other loops of results, and other `inner` loops, if they are given; simplified
-    with what is known of all of them."""
+    """The form with `values` in place of variables, over other `loops` of results and, if given, other `inner` loops.
+
+    The expressions are simplified with the ranges of all loops.
+    """
     inside: Sequence[Loop] = form.inner if inner is None else inner
     simplify = Simplifier({v: (0, n - 1) for v, n in (*loops, *inside)})
     values_of = substitution(values)
@@ -47,7 +49,7 @@ def substituted(
 
 
 def stores_for(r: Reduction, result: Expr, indices: Mapping[Expr, Expr]) -> tuple[Store, ...]:
-    """What a reduction stores for one result, of which the sum is given, with other expressions in the place of its axes."""
+    """The stores of a reduction for one result: `result` in place of the accumulator, `indices` in place of its axes."""
 
     def change(e: Expr) -> Expr:
         return rewrite(e, lambda x: result if isinstance(x, Load) and x.source is r.acc else x, dict(indices))
@@ -56,7 +58,7 @@ def stores_for(r: Reduction, result: Expr, indices: Mapping[Expr, Expr]) -> tupl
 
 
 def simplifier(*statements: Stmt) -> Simplifier:
-    """A simplifier that knows the loops below."""
+    """A simplifier that knows the ranges of all loops in the statements."""
     bounds: dict[Expr, tuple[float, float]] = {}
     for root in statements:
         for s in pre_order(root):

@@ -1,10 +1,11 @@
-"""Guards on the reads of a reduction, as conditions under which a step counts.
+"""Predicates of a reduction's reads as conditions on its steps.
 
     acc += (0 <= y + k - 1 < n ? x[y + k - 1] : 0) * w[k]    ⇒    for k where 0 <= y + k - 1 < n: acc += x[y + k - 1] * w[k]
 
-Where the read is replaced by what leaves the accumulator as it is, the step may as well not be made. The conditions then
-become bounds of the reduction's loops, or are decided for each step of an unrolled tile; inside of an image none is left.
-Where `w` may be infinite, the product with the zero is formed: it is NaN.
+If the other branch of a predicate leaves the accumulator unchanged, the step can be skipped. The conditions then become bounds of
+the reduction's loops, or are decided for each step of an unrolled tile; inside of an image no condition remains.
+
+If `w` may be infinite, the step is not skipped: the product with the zero is NaN.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from .forms import Reduction
 
 
 def extract_predicates(r: Reduction, formed: bool = False) -> Reduction:
-    """The reduction with the guards of its reads in `guards`; itself where a guard is of another kind.
+    """The reduction with the predicates of its reads in `guards`; the same object if a predicate is of another kind.
 
-    With `formed` those of products as well whose other factor may be infinite. The result says so if there are any.
+    `formed`: extract predicates of products whose other factor may be infinite, too. The result's `formed` is true if there are
+    any.
     """
     update = r.update
     if not isinstance(update, Binary) or not isinstance(update.a, Load) or update.a.source is not r.acc:
@@ -63,7 +65,8 @@ def extract_predicates(r: Reduction, formed: bool = False) -> Reduction:
 
 
 def _guard(e: Expr, op: str, init: Expr) -> tuple[Select, bool] | None:
-    """The guard whose other branch makes the step one that changes nothing, and whether that is so whatever is multiplied."""
+    """The predicate whose other branch leaves the accumulator unchanged, and whether that holds for all values of the other
+    factors."""
     exact = True
     while True:
         if isinstance(e, Select):
@@ -81,7 +84,7 @@ def _guard(e: Expr, op: str, init: Expr) -> tuple[Select, bool] | None:
 
 
 def _is_finite(e: Expr) -> bool:
-    """Whether `e` times zero is zero whatever it is: an integer, or a float that is known to be a finite number."""
+    """True if `e` times zero is always zero: an integer, or a float that is known to be finite."""
     while isinstance(e, Cast) and dtypes.itemsize(e.dtype) >= dtypes.itemsize(e.value.dtype):
         e = e.value
     return not dtypes.is_float(e.dtype) or (isinstance(e, Load) and e.source.finite)
@@ -94,7 +97,7 @@ def _holds_guard(e: Expr) -> bool:
 
 
 def as_bound(condition: Expr) -> Expr | None:
-    """An integer that is at least 0 where the condition holds; None for other conditions."""
+    """An integer that is at least 0 if the condition holds; None for other conditions."""
     if (
         not isinstance(condition, Binary)
         or condition.op not in ("<", "<=")
@@ -106,7 +109,7 @@ def as_bound(condition: Expr) -> Expr | None:
 
 
 def first_and_end(simplify: Simplifier, bounds: list[Expr], k: Var, extent: int) -> tuple[Expr, Expr]:
-    """The first value of `k` for which all the bounds are at least 0, and the one after the last; `k` occurs in each."""
+    """The first value of `k` for which all bounds are at least 0, and the one after the last; `k` occurs in each bound."""
     first: Expr = const(0)
     end: Expr = const(extent)
     for b in bounds:
@@ -121,14 +124,14 @@ def first_and_end(simplify: Simplifier, bounds: list[Expr], k: Var, extent: int)
 
 
 def bounded_loop(simplify: Simplifier, bounds: list[Expr], k: Var, extent: int, body: Stmt) -> Stmt:
-    """The loop over those values of `k` for which all the bounds are at least 0."""
+    """The loop over the values of `k` for which all bounds are at least 0."""
     first, end = first_and_end(simplify, bounds, k, extent)
     start, moved = Var(f"{k.name}_first"), Var(k.name)
     return Let(start, first, For(moved, end - start, substitute_stmt(body, {k: moved + start})))
 
 
 def free_range(simplify: Simplifier, guards: list[Expr], x: Var, extent: int) -> tuple[int, int]:
-    """First and last value of `x` for which every guard with `x` holds whatever the other variables are."""
+    """The first and the last value of `x` for which every guard with `x` holds, whatever the other variables are."""
     first, last = 0, extent - 1
     for g in guards:
         terms, _ = simplify.linear(g)
@@ -146,10 +149,10 @@ def free_range(simplify: Simplifier, guards: list[Expr], x: Var, extent: int) ->
 
 
 def changes(simplify: Simplifier, values: Sequence[Expr], v: Var, extent: int) -> list[int] | None:
-    """The steps of a loop from which on conditions of `if_then_else` hold or hold no more; its beginning and end among them.
+    """The steps of a loop at which conditions of `if_then_else` begin or cease to hold, with the loop's beginning and end.
 
-    None if a condition depends on `v` in another way than by a bound, where there are too many, or no bound holds for
-    more than single steps.
+    None if a condition depends on `v` otherwise than by a bound, if there are too many such steps, or if no bound holds for more
+    than single steps.
     """
     bounds = {0, extent}
     stack = [e.cond for e in post_order(*values) if isinstance(e, Select) and e.lazy and depends(e.cond, v)]
@@ -172,7 +175,7 @@ def changes(simplify: Simplifier, values: Sequence[Expr], v: Var, extent: int) -
 
 
 def conditions_within(simplify: Simplifier, index: Expr, first: int, last: int) -> list[Expr]:
-    """The conditions for `first <= index <= last` that do not hold anyway."""
+    """The conditions for `first <= index <= last`, without those that always hold."""
     low, high = simplify.range(index)
     conditions = [const(first - 1) < index] if low < first else []
     return [*conditions, index < const(last + 1)] if high > last else conditions
@@ -181,7 +184,8 @@ def conditions_within(simplify: Simplifier, index: Expr, first: int, last: int) 
 def existing_elements(
     index: Expr, size: int, guards: Sequence[Expr], simplify: Simplifier
 ) -> tuple[int, int, list[Expr]]:
-    """The first and the last element along an axis of so many for which the guards about its index hold, and the other guards."""
+    """The first and the last element along an axis of `size` elements for which the guards on `index` hold, and the other
+    guards."""
     first, last, others = 0, size - 1, []
     for g in guards:
         low, high = simplify(g - index), simplify(g + index)

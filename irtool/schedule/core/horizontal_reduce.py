@@ -1,4 +1,4 @@
-"""The lanes of a vector combined to one number: by way of an array, halves of it, down to its first element."""
+"""The lanes of a vector combined to one number: an array is halved until one element is left."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Combine = Callable[[Expr, Expr], Expr]
 def horizontal_reduce(
     name: str, dtype: str, lane: tuple[Var, int], value: Expr, combine: Combine
 ) -> tuple[Buffer, list[Stmt]]:
-    """The array, to be allocated, whose first element the steps make of the values of all lanes."""
+    """The array, to be allocated by the caller, and the steps that combine the values of all lanes in its first element."""
     x, lanes = lane
     array = Buffer(f"{name}_lanes", (lanes,), dtype, Scope.LOCAL)
     steps: list[Stmt] = [For(x, lanes, Store(array, (x,), value), VECTORIZED)]

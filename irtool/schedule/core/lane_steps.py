@@ -15,7 +15,7 @@ from .forms import Loop
 
 
 def lane_step(e: Load, axis: Loop, lanes: int) -> int | None:
-    """By how much the place of an element moves with the lane of a vector along the axis; None if not evenly."""
+    """The stride of an element's offset along the lanes of a vector along the axis; None if it is not uniform."""
     group, lane = Var("group"), Var("lane")
     simplify = Simplifier({group: (0, axis[1] // lanes - 1), lane: (0, lanes - 1)})
     values: dict[Expr, Expr] = {axis[0]: group * lanes + lane}
@@ -24,7 +24,7 @@ def lane_step(e: Load, axis: Loop, lanes: int) -> int | None:
 
 
 def widest(target: VectorTarget, fits: Callable[[int], bool]) -> int:
-    """Lanes of float32, a whole vector's or fewer, but four at least, for which something holds; 0 if there are none."""
+    """The largest number of float32 lanes, from a full vector down to four, for which `fits` is true; 0 if there is none."""
     lanes = target.lanes(4)
     while lanes >= 4 and not fits(lanes):
         lanes //= 2
@@ -32,14 +32,16 @@ def widest(target: VectorTarget, fits: Callable[[int], bool]) -> int:
 
 
 def apart(elements: int, lanes: int) -> int:
-    """Elements from one row of so many float32 numbers to the next, for rows that are read together: with a vector between them where
-    they would put each other out of the L1 cache."""
+    """The distance, in elements, of rows of float32 numbers that are read together.
+
+    It is a vector more than the row if rows at that distance would evict each other from the L1 cache.
+    """
     return elements + lanes if elements * 4 % (CACHE_WAY // 2) == 0 else elements
 
 
 def are_side_by_side(r: Reduction, operands: Sequence[tuple[Load, Loop]], results: Loop, lanes: int) -> bool:
-    """True if vectors of so many lanes, a power of two, are whole along the axes, and lie side by side: of operands, each along its axis,
-    and of what is stored along the axis of `results`; what the stores read beside the sum may also be the same for all lanes."""
+    """True if vectors of `lanes`, a power of two, divide all axes, and their elements are contiguous: operands along their axes,
+    stores along the axis of `results`. Other reads in the stores are contiguous or the same for all lanes."""
     if not 0 < lanes <= MOST_LANES or lanes & (lanes - 1):
         return False
     if any(n % lanes for _, n in (*(axis for _, axis in operands), results)):

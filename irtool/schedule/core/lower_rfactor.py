@@ -15,7 +15,8 @@ from .reassociation import EXTREMES, IDENTITIES
 
 
 def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
-    """The reduction of a block, in the vectors of its `Factor`: whole iterations, vectors that are left, and steps that are left."""
+    """The reduction of a block in the vectors of its `Factor`: full iterations, then the remaining vectors, then the remaining
+    steps."""
     assert isinstance(form.update, Binary)
     lane = Var(f"{f.loop.name}_v")
     parts = Buffer(f"{form.acc.name}_v", (max(f.vectors, f.together), f.lanes), form.acc.dtype, Scope.REGISTER)
@@ -27,7 +28,7 @@ def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
 
 
 def _vectors(b: Block[Reduction], form: Reduction, f: Factor, parts: Buffer, lane: Var) -> Stmt:
-    """The steps of one result, in vectors of accumulators; of several together, in one vector of each."""
+    """The steps of one result in several vectors of accumulators, or those of several results in one vector each."""
     assert isinstance(form.update, Binary)
     op, source = form.update.op, form.update.b
     extent = b.find(f.loop)[1]
@@ -63,7 +64,7 @@ def _vectors(b: Block[Reduction], form: Reduction, f: Factor, parts: Buffer, lan
         body.append(of_rows(For(lane, f.lanes, step(value(at), place), VECTORIZED)))
     if extent % f.lanes:
         last = value(lane + (extent - f.lanes))
-        if op not in EXTREMES:  # the steps of the first lanes are made already
+        if op not in EXTREMES:  # the first lanes have these steps already
             number = cast(lane, f"uint{dtypes.bits(form.acc.dtype)}") if dtypes.itemsize(form.acc.dtype) < 4 else lane
             last = select(number < f.lanes - extent % f.lanes, first, last)
         place = here if group else (const(rest % f.vectors), lane)
@@ -79,7 +80,7 @@ def _vectors(b: Block[Reduction], form: Reduction, f: Factor, parts: Buffer, lan
 
 
 def _all_of(op: str, parts: Buffer, lane: Var) -> Expr:
-    """One lane of several vectors, combined."""
+    """One lane of all vectors, combined."""
     total: Expr = Load(parts, (const(0), lane))
     for n in range(1, parts.shape[0]):
         total = Binary(op, total, Load(parts, (const(n), lane)), parts.dtype)
@@ -99,7 +100,7 @@ def _combine(form: Reduction, op: str, parts: Buffer, lane: Var) -> Stmt:
 
 
 def _side_by_side(b: Block[Reduction], form: Reduction, f: Factor, vectors: Stmt, parts: Buffer, lane: Var) -> Stmt:
-    """As many results as there are lanes: the vector of each, whose lanes change places with results, so that all are combined."""
+    """As many results as a vector has lanes: their accumulators are transposed, so that all are combined in vectors."""
     along = f.along
     assert isinstance(form.update, Binary) and along is not None
     op, dtype, size = form.update.op, form.acc.dtype, f.lanes

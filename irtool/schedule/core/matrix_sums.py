@@ -1,6 +1,7 @@
-"""Constant matrices times vectors, in few operations, and written out on registers: the transforms of Winograd's and Strassen's algorithms.
+"""Products of constant matrices and vectors in few operations, unrolled on registers: the transforms of Winograd's and Strassen's
+algorithms.
 
-Every element of a vector is as many numbers as a processor's vector has, one for each of its lanes.
+Every element of a vector is a register of the processor: one number for each of its lanes.
 """
 
 from __future__ import annotations
@@ -20,21 +21,24 @@ Terms = Sequence[tuple[Fraction, int]]
 
 @dataclass(frozen=True)
 class Sums:
-    """A matrix times a vector as sums: first those in `shared`, of inputs; then the `results`, of inputs and of shared sums,
-    which are numbered after the inputs. A sum is a list of terms `(factor, number)`."""
+    """A matrix times a vector as sums: the sums of inputs in `shared`, then the `results`, which are sums of inputs and of shared
+    sums.
+
+    Shared sums are numbered after the inputs. A sum is a list of terms `(factor, number)`.
+    """
 
     shared: tuple[tuple[tuple[Fraction, int], ...], ...]
     results: tuple[tuple[tuple[Fraction, int], ...], ...]
 
     @property
     def operations(self) -> int:
-        """Instructions: each term but the first of a sum is an addition, or a multiply-add."""
+        """The number of instructions: each term of a sum but the first is an addition or a multiply-add."""
         return sum(len(s) - 1 for s in (*self.shared, *self.results))
 
 
 @lru_cache(maxsize=64)
 def sums(matrix: Matrix) -> Sums:
-    """A matrix times a vector in few operations: neighbouring rows a + b and a - b share a and b, as do columns."""
+    """A matrix times a vector in few operations: neighbouring rows a + b and a - b share a and b, and so do columns."""
     return min((_plain(matrix), _by_rows(matrix), _by_columns(matrix)), key=lambda s: s.operations)
 
 
@@ -47,7 +51,8 @@ def _plain(matrix: Matrix) -> Sums:
 
 
 def _by_rows(matrix: Matrix) -> Sums:
-    """Rows j and j + 1 as the sum and the difference of what is equal and of what is opposite in them."""
+    """Sums with shared terms of rows: rows j and j + 1 are the sum and the difference of their equal and of their opposite
+    terms."""
     shared: list[tuple[tuple[Fraction, int], ...]] = []
     results: list[tuple[tuple[Fraction, int], ...]] = []
     inputs = len(matrix[0])
@@ -67,7 +72,8 @@ def _by_rows(matrix: Matrix) -> Sums:
 
 
 def _by_columns(matrix: Matrix) -> Sums:
-    """The sum and the difference of inputs j and j + 1 where all their factors are equal or opposite."""
+    """Sums with shared terms of columns: the sum and the difference of inputs j and j + 1, if all their factors are equal or
+    opposite."""
     inputs = len(matrix[0])
     columns = list(zip(*matrix))
     shared: list[tuple[tuple[Fraction, int], ...]] = []
@@ -90,27 +96,28 @@ def _by_columns(matrix: Matrix) -> Sums:
 
 
 class Registers:
-    """Registers for the sums that elements of a product share: a vector of so many lanes for each, at least one. Products with several
-    matrices take them in turns."""
+    """Registers for shared sums: one vector of `lanes` for each, at least one. The products of several matrices reuse them."""
 
     def __init__(self, name: str, lanes: int, *matrices: Matrix) -> None:
         shape = (max(1, *(len(sums(m).shared) for m in matrices)), lanes)
         self.buffer = Buffer(name, shape, "float32", Scope.REGISTER)
 
     def read(self, lane: Var, n: int) -> Expr:
-        """A sum, within a loop over the lanes."""
+        """The value of a shared sum, inside of a loop over the lanes."""
         return Load(self.buffer, (const(n), lane))
 
     def write(self, lane: Var, value: Expr, n: int) -> Store:
-        """Sets a sum, within a loop over the lanes."""
+        """The store of a shared sum, inside of a loop over the lanes."""
         return Store(self.buffer, (const(n), lane), value)
 
 
 def transformed(
     matrix: Matrix, read: Callable[[int], Expr], write: Callable[[int, Expr], Store], shared: Registers, lane: Var
 ) -> tuple[Store, ...]:
-    """The matrix times a vector of numbers: `read(i)` is its element i, `write(i, value)` stores element i of the product. `shared`
-    has a place for every sum that several elements share."""
+    """The matrix times a vector of numbers: `read(i)` is its element i, `write(i, value)` stores element i of the product.
+
+    `shared` has a register for every sum that several elements share.
+    """
     how = sums(matrix)
     inputs = len(matrix[0])
 
@@ -122,7 +129,7 @@ def transformed(
 
 
 def _sum(terms: Terms, element: Callable[[int], Expr]) -> Expr:
-    """What is added comes first, so that nothing is negated."""
+    """The sum of the terms, positive ones first, so that no term is negated."""
     ordered = sorted(terms, key=lambda t: (t[0] < 0, abs(t[0]) != 1))
     factor, n = ordered[0]
     total = element(n) if factor == 1 else element(n) * _number(factor)

@@ -37,13 +37,15 @@ from .tile_stores import partial, transposed
 
 
 def lower(b: Block[Any]) -> Stmt:
-    """The nest of a block. Raises UsageError if it is not said when a copy that it reads is made."""
+    """The nest of a block. Raises UsageError if a copy that it reads has no `compute_at`."""
     return lower_all([b])
 
 
 def lower_all(parts: Sequence[Block[Any]], target: VectorTarget = USUAL) -> Stmt:
-    """The nests of blocks one after the other, those inside of the same loops and copies together. Copies in the workspace are
-    allocated outermost, to be planned with the kernel's buffers."""
+    """The nests of blocks one after the other; blocks inside of the same loops and copies share these.
+
+    Copies in the workspace are allocated outermost, so that memory planning sees them with the kernel's buffers.
+    """
     shared: list[Buffer] = []
     stmts: list[Stmt] = []
     for _, group in groupby(parts, key=lambda b: [id(x) for x in b.around]):
@@ -84,16 +86,16 @@ def _nest(b: Block[Any]) -> Stmt:
 
 
 def _in_groups(parts: Sequence[Block[Any]], target: VectorTarget, together: bool) -> Stmt:
-    """The nests of blocks one after the other, neighbours with the same outermost loop together."""
+    """The nests of blocks one after the other; neighbours with the same outermost loop share it."""
     groups = groupby(parts, key=lambda b: id(b.outside[0][0]) if b.outside else 0)
     return seq([_joined(list(group), target, together) for _, group in groups])
 
 
 def _joined(parts: Sequence[Block[Any]], target: VectorTarget, together: bool) -> Stmt:
-    """The nests of blocks one after the other, inside of the outermost loops that all of them have.
+    """The nests of blocks one after the other, inside of the outermost loops that they have in common.
 
-    Of reductions it is the outermost loop alone: other stages can join it. Threads then share its steps only, so that there
-    must be many, and threads must not do better to share rows, unless the blocks are `together` anyway.
+    Reductions share the outermost loop alone: other stages can join it. Threads then share the steps of this loop only, so it
+    needs many of them, and sharing rows must not be better, unless the blocks are `together` anyway.
     """
     shared = None
     if isinstance(parts[0].form, Reduction):
@@ -115,7 +117,7 @@ def _joined(parts: Sequence[Block[Any]], target: VectorTarget, together: bool) -
 
 
 def _shares_rows(parts: Sequence[Block[Any]], target: VectorTarget) -> bool:
-    """True if threads should share the second loops of blocks, which have one outermost loop in common, instead of this."""
+    """True if threads should share the second loops of the blocks instead of their common outermost loop."""
     second = {b.outside[1][0] for b in parts if len(b.outside) > 1}
     if len(parts) < 2 or not second or parts[0].kind(parts[0].outside[0][0]) != PARALLEL:
         return False
@@ -156,7 +158,7 @@ def _reduction(b: Block[Any]) -> Stmt:
 
 
 def _tile(b: Block[Any], s: Stmt) -> Stmt:
-    """What is done for each accumulator of a tile: a loop that nothing in it depends on is left out."""
+    """The statement for each accumulator of a tile, without loops that it does not depend on."""
     used = {e for x in pre_order(s) for e in post_order(*expressions(x)) if isinstance(e, Var)}
     for v, extent in reversed(b.inside):
         if v in used or b.kind(v) == VECTORIZED:
@@ -165,10 +167,10 @@ def _tile(b: Block[Any], s: Stmt) -> Stmt:
 
 
 def _updates(b: Block[Any], form: Reduction) -> Stmt:
-    """The reduction's loops around the updates of a tile, each made where the guards are at least 0.
+    """The reduction's loops around the updates of a tile; updates are made only if all guards are at least 0.
 
-    A guard of one inner loop becomes that loop's bounds. One that depends on the tile, or on a loop that is unrolled, is
-    decided for each update that is written out.
+    A guard on one inner loop becomes that loop's bounds. A guard that depends on the tile, or on an unrolled loop, is decided for
+    each unrolled update.
     """
     view = b.seen()
     step = Store(view.acc, view.place, view(form.update))
@@ -214,8 +216,7 @@ def _updates(b: Block[Any], form: Reduction) -> Stmt:
 
 
 def _with_prefetches(asked: Sequence[PlacedPrefetch], depth: int, unrolled: list[Loop], update: Stmt) -> Stmt:
-    """What is asked for in the steps of so many loops, then what is done in them; of the innermost loop that is left, the updates between
-    two iterations."""
+    """The prefetches in the steps of the first `depth` loops, then the update; in the innermost loop, between two updates."""
     here = [p.statement for p in asked if p.depth == depth]
     steps = [dict(zip((k for k, _ in unrolled), map(const, at))) for at in product(*(range(m) for _, m in unrolled))]
     every: list[Stmt] = [substitute_stmt(p, at) for at in steps for p in here]
@@ -223,18 +224,18 @@ def _with_prefetches(asked: Sequence[PlacedPrefetch], depth: int, unrolled: list
 
 
 def open_guards(b: Block[Any]) -> list[Expr]:
-    """The guards of a reduction that may be below 0 in some step."""
+    """The guards of a reduction that fail in some step."""
     assert isinstance(b.form, Reduction)
     view = b.seen()
     return [g for g in map(view, b.form.guards) if view.simplify.range(g)[0] < 0]
 
 
 def check_vectors(b: Block[Any]) -> None:
-    """Raises UsageError if a guard of a reduction depends on the elements of a vector, which are all updated or none."""
+    """Raises UsageError if a guard of a reduction depends on the lane of a vector: all lanes are updated, or none."""
     lanes = [v for v, _ in b.tile[-1:] if b.kind(v) == VECTORIZED]
     if any(depends(g, v) for v in lanes for g in (open_guards(b) if lanes else ())):
         raise UsageError(
-            f"a condition on what is read depends on {lanes[0].name}, and vectors have none",
+            f"a condition on the operand depends on {lanes[0].name}, and lanes of vectors have no conditions",
             help="pack the operand first",
         )
 
@@ -245,7 +246,7 @@ def is_decided_in_tile(b: Block[Any], guard: Expr) -> bool:
 
 
 def _written_out(b: Block[Any], step: Stmt, guards: list[Expr], unrolled: list[Loop]) -> Stmt:
-    """The updates one after the other, without those that a guard rules out."""
+    """The unrolled updates, without those that a guard excludes."""
     simplify = b.seen().simplify
     guarded_loops = [x for x in b.inside if any(depends(g, x[0]) for g in guards)]
     stmts: list[Stmt] = []

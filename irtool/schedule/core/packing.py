@@ -1,7 +1,7 @@
 """Packed copies of operands: their contents, the loops that fill them, and their reads; see `primitives.pack`.
 
-Along the vector axis the copy is contiguous, and wide enough for whole vectors: what windows reach beyond the operand, and what
-vectors do, holds the value with which a step changes nothing. There is a row for every remainder of the operand's stride.
+Along the vector axis the copy is contiguous, and wide enough for full vectors. Elements that windows or vectors read beyond the
+operand have the value that leaves the accumulator unchanged. There is a row for every remainder of the operand's stride.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .guards import conditions_within
 
 @dataclass(frozen=True)
 class OperandAxis:
-    """One axis of the operand: `fixed` is the part of its index that the loops around decide; the rest is within
-    0 … `reach`, a sum of `terms`. Only the elements `first` … `last` exist."""
+    """One axis of the operand. `fixed`: the part of its index that depends on outer loops; the rest, a sum of `terms`, is in 0 …
+    `reach`. Only the elements `first` … `last` exist."""
 
     fixed: Expr
     terms: dict[Var, int]
@@ -32,8 +32,10 @@ class OperandAxis:
 
 @dataclass(frozen=True)
 class Limits:
-    """Which elements of an operand exist, for each axis `(first, last)`: the guards of a reduction tell. `kept`: guards that say
-    something else. `neutral`: what a step reads that changes nothing."""
+    """The elements of an operand that exist, `(first, last)` for each axis, as the guards of a reduction say.
+
+    `kept`: the other guards. `neutral`: the value of an element that leaves the accumulator unchanged.
+    """
 
     bounds: tuple[tuple[int, int], ...]
     kept: tuple[Expr, ...]
@@ -41,7 +43,8 @@ class Limits:
 
 
 def find_limits(r: Reduction, operand: Load, simplify: Simplifier) -> Limits | None:
-    """None if no value read would leave the accumulator as it is, or steps must be made that the copy does not decide."""
+    """The limits of an operand; None if no value leaves the accumulator unchanged, or if guards on other things must not skip
+    steps."""
     bounds = [(0, d - 1) for d in operand.source.shape]
     remaining: list[Expr] = []
     for g in r.guards:
@@ -64,7 +67,7 @@ def find_limits(r: Reduction, operand: Load, simplify: Simplifier) -> Limits | N
 
 @dataclass(frozen=True)
 class Packing:
-    """A copy of an operand: its `axes`, of which the one of number `moving` moves with the loop `along`, by `step`.
+    """A copy of an operand. Axis number `moving` of its `axes` moves with the loop `along`, by `step`.
 
     `extent`: the steps of that loop. `lanes`: elements of a vector.
     """
@@ -85,8 +88,8 @@ class Packing:
         lanes: int,
         simplify: Simplifier,
     ) -> Packing:
-        """A copy of what is read at `indices` in the steps of the loops `inside`. Raises UsageError if an index is no sum of
-        their variables, or does not grow with them."""
+        """A copy of the elements at `indices` in the steps of the loops `inside`. Raises UsageError if an index is no sum of
+        their variables, or decreases with one."""
         axes = []
         moving = []
         for n, (i, (first, last)) in enumerate(zip(indices, limits.bounds)):
@@ -95,7 +98,7 @@ class Packing:
             others = [x for x in linear if not isinstance(x, Var)]
             if min(terms.values(), default=0) < 0 or any(depends(o, x) for o in others for x in inside):
                 raise UsageError(
-                    "what is read is at no sum of the loops inside", help="compute_at a loop further inside"
+                    "an index of the operand is no sum of the loops inside", help="compute_at a loop further inside"
                 )
             if along in terms:
                 moving.append(n)
@@ -110,12 +113,12 @@ class Packing:
 
     @property
     def step(self) -> int:
-        """By how much the operand's index moves with the vector loop."""
+        """The stride of the operand's index along the vector loop."""
         return self.axes[self.moving].terms[self.along]
 
     @property
     def columns(self) -> int:
-        """Elements of a row of the copy: whole vectors, and what windows reach beyond them."""
+        """Elements of a row of the copy: full vectors, and the elements that windows reach beyond them."""
         beyond = self.axes[self.moving].reach - self.step * (self.extent - 1)
         width = self.lanes
         while width > 4 and 2 * self.extent <= width:
@@ -124,7 +127,8 @@ class Packing:
 
     @property
     def shift(self) -> int:
-        """Columns before the first one, so that the first that exists in the operand is at the beginning of a vector."""
+        """Columns before the first element, so that the first element that exists in the operand is at the beginning of a
+        vector."""
         a = self.axes[self.moving]
         if self.step > 1 or not isinstance(a.fixed, Const):
             return 0
@@ -132,7 +136,7 @@ class Packing:
 
     @property
     def shape(self) -> list[int]:
-        """Of the copy. Rows begin where vectors do."""
+        """The shape of the copy. Rows begin at multiples of a vector."""
         heights = [a.reach + 1 for n, a in enumerate(self.axes) if n != self.moving and a.terms]
         columns = self.shift + self.columns
         return [*heights, *([self.step] if self.step > 1 else []), -(-columns // self.lanes) * self.lanes]
@@ -165,7 +169,7 @@ class Packing:
         return Map((*loops, (column, self.columns)), (Store(buffer, (*at, column + self.shift), value),))
 
     def place(self, simplify: Simplifier) -> tuple[Expr, ...]:
-        """Where in the copy an element is."""
+        """The indices of an element in the copy."""
         at: list[Expr] = [_sum(a.terms) for n, a in enumerate(self.axes) if n != self.moving and a.terms]
         beyond = _sum({x: k for x, k in self.axes[self.moving].terms.items() if x is not self.along})
         if self.step > 1:
@@ -182,7 +186,7 @@ def _sum(terms: dict[Var, int]) -> Expr:
 
 
 def _neutral(r: Reduction, e: Load) -> Const | None:
-    """The value of a read with which a step changes nothing; None if there is none."""
+    """The value of a read that leaves the accumulator unchanged; None if there is none."""
     if not isinstance(r.update, Binary):
         return None
     if r.update.op in ("max", "min", "maximum", "minimum"):

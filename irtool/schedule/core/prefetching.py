@@ -1,9 +1,9 @@
-"""The statements of `primitives.prefetch`: which lines of memory a step of a reduction asks for.
+"""The statements of `primitives.prefetch`: the cache lines that a step of a reduction prefetches.
 
-A tile reads whole vectors of one operand, side by side. The same step of the reduction, in the next step of an outer loop, reads
-others: these are asked for, one by one, each line once. The steps of a loop that reads the same vectors again share them. Where
-that loop has more steps than there are lines, and what it reads is one stream, each of its steps asks for a part of the stream, and
-so slowly that memory delivers at an even rate: in bursts, lines push others out of the L1 cache long before they are used.
+A tile reads contiguous vectors of one operand. The same step of the reduction, in the next step of an outer loop, reads other
+vectors: their lines are prefetched, each once. The steps of a loop that reads the same vectors again share the lines. If that
+loop has more steps than there are lines, and the operand is one stream, each step prefetches a share of the stream, so that
+memory delivers at an even rate: in bursts, lines evict others from the L1 cache long before they are used.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from .forms import Loop
 
 @dataclass(frozen=True)
 class PlacedPrefetch:
-    """A line that is asked for in every step of the first so many loops of a reduction: its `depth`."""
+    """The prefetch of a line in every step of the first `depth` loops of a reduction."""
 
     depth: int
     statement: Prefetch
 
 
 def prefetches_of(b: Block[Any]) -> list[PlacedPrefetch]:
-    """What is asked for while the reduction runs."""
+    """The prefetches while the reduction runs."""
     return [p for a in b.prefetches for p in _lines(b, a)]
 
 
 def vector_loops(b: Block[Any], operand: Load) -> list[Loop]:
-    """The loops of the tile with which an operand moves, outermost first."""
+    """The loops of the tile that the operand's indices depend on, outermost first."""
     view = b.seen()
     return [x for x in b.inside if any(depends(view(i), x[0]) for i in operand.indices)]
 
@@ -54,7 +54,7 @@ def _lines(b: Block[Any], a: Ahead) -> list[PlacedPrefetch]:
 
 
 def _element(over: Var | None, shares: int, own: int, n: int, lines: int) -> Expr:
-    """The number of a line, of all that the tile reads in a step: beyond the last it is the last again."""
+    """The number of a line among all that the tile reads in a step; beyond the last line, the last one again."""
     if over is None or shares == 1:
         return const(min(n, lines - 1))
     at = over * own + n
@@ -62,7 +62,7 @@ def _element(over: Var | None, shares: int, own: int, n: int, lines: int) -> Exp
 
 
 def _is_stream(b: Block[Any], a: Ahead, width: int) -> bool:
-    """True if the steps of the reduction read the operand from end to end, and `a.loop` is none of them."""
+    """True if the reduction reads the operand from end to end, and `a.loop` is outside of the reduction."""
     if any(a.loop[0] is k for k, _ in b.inner):
         return False
     view = b.seen()
@@ -76,9 +76,9 @@ def _is_stream(b: Block[Any], a: Ahead, width: int) -> bool:
 
 
 def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int, each: int) -> PlacedPrefetch:
-    """The line that is due, of all that the reduction reads in the next step of `a.loop`. Lines have `each` elements.
+    """The next line of the stream that the reduction reads in the next step of `a.loop`. Lines have `each` elements.
 
-    Where a line is due every few steps only, the innermost loops ask for nothing: to find its place takes longer than a step.
+    If a line is due every few steps only, the innermost loops prefetch nothing: computing the address takes longer than a step.
     """
     assert a.over is not None
     (over, shares), total = a.over, math.prod(n for _, n in b.inner)
@@ -88,7 +88,7 @@ def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int, each: in
     number: Expr = const(0)
     for k, n in b.inner[:depth]:
         number = number * n + k
-    # The last step may ask for a little more than there is: what lies behind the end.
+    # The last step may prefetch a little beyond the end of the operand.
     element = over * share + number * -(-total * width // (shares * steps))
     place, rest = element // width, element % width
     view = b.seen()
@@ -104,7 +104,7 @@ def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int, each: in
 
 
 def _depth(b: Block[Any], share: int, each: int) -> int:
-    """Of how many loops of the reduction the steps are enough to ask for every line of a share, one each."""
+    """The number of outer loops of the reduction whose steps are enough to prefetch every line of a share, one in each step."""
     steps = 1
     for depth, (k, n) in enumerate(b.inner[:-1], 1):
         steps *= n

@@ -1,7 +1,7 @@
 """Replacement of kernels and constants in a program.
 
-Calls run the kernel that takes another one's place. The program's kernels are those that some step runs, in the order of their first
-use; its constants are those that some step reads, with derived ones behind the others.
+Calls of a replaced kernel run the new one. The program's kernels are those that some step runs, in the order of their first use;
+its constants are those that some step reads, derived ones last.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ _Calls = list[RunKernel]
 
 
 class ProgramRewriter:
-    """The calls of each kernel of a program, while a stage replaces some: `with ProgramRewriter(program) as rewriter: …`, behind which
-    the program has the kernels and constants that are in use."""
+    """The calls of each kernel of a program, while a stage replaces some: `with ProgramRewriter(program) as rewriter: …`.
+
+    At the end of the `with` block, the program has the kernels and constants that are in use.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -44,7 +46,7 @@ class ProgramRewriter:
         return ((k, calls) for k, calls in self.calls.items() if not k.finished)
 
     def replace(self, calls: Iterable[RunKernel], kernel: Kernel) -> None:
-        """Lets calls run another kernel."""
+        """Makes calls run another kernel."""
         for s in calls:
             s.kernel = kernel
 
@@ -57,7 +59,7 @@ class ProgramRewriter:
         dtype: str = "",
         name: str = "",
     ) -> Slot:
-        """The constant that the build computes from another one; the same one each time for a source and a `how`. Shape, dtype and
+        """The constant that the build computes from another one; the same slot for the same source and `how`. Shape, dtype and
         name are those of the source unless they are given."""
         key = source, how
         if key not in self._derived:
@@ -68,13 +70,13 @@ class ProgramRewriter:
         return self._derived[key]
 
     def add(self, constant: Slot) -> Slot:
-        """Gives the program another constant, which some step reads from now on."""
+        """Adds a constant to the program, which some step reads from now on."""
         self._added.append(constant)
         return constant
 
 
 def replace_kernels(program: Program, change: Callable[[Kernel], Kernel], finished: bool = False) -> None:
-    """Puts `change(kernel)` in the place of every kernel, in its calls too; in that of finished ones only if that is said."""
+    """Replaces every kernel by `change(kernel)`, in its calls too; finished kernels only if `finished` is true."""
     runs = runs_of(program)
     for n, k in enumerate(counted("kernels", tuple(program.kernels))):
         if not k.finished or finished:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 IDENTITIES = {"+": 0, "*": 1}
-"""Of updates that must see each element once, the element that changes nothing."""
+"""The neutral element of each update that must see every element once."""
 EXTREMES = ("min", "max", "minimum", "maximum")
 """Updates that may see an element twice."""
 COMBINED = (*IDENTITIES, *EXTREMES)

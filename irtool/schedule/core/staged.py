@@ -1,12 +1,12 @@
 """One stage of a kernel split into several by `attention`, `winograd`, `strassen` or `partition_windows`.
 
-The nest has a place for each of the new stages. They are scheduled by name, as blocks of their own, like what fills a copy::
+The nest has a place for each of the new stages. They are scheduled by name, as blocks of their own, like the fills of a copy::
 
     for block: for tile: <data>          data:     vectorize(v)
                <product>                 product:  split(o, [1, 4, 16], …), cache_write(tile_t), …
                for tile: <out>           out:      vectorize(v)
 
-A stage that stands at several places, such as the inside and the border of an image, has one schedule for all of them.
+A stage with several places, such as the inside and the border of an image, has one schedule for all of them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .nest import lower
 
 
 class StagePlace(Stmt):
-    """Where a stage stands in a nest."""
+    """The place of a stage in a nest."""
 
     __slots__ = ("name", "number")
 
@@ -53,7 +53,7 @@ class StagePlace(Stmt):
 
 @dataclass(frozen=True)
 class NamedStage:
-    """A stage of a nest: what is computed at each of its places. `private`: threads share the loops around it, and none of its own."""
+    """A stage of a nest: the form at each of its places. `private`: threads share the loops around it, and none of its own."""
 
     name: str
     forms: tuple[Map | Reduction, ...]
@@ -83,8 +83,11 @@ class StagedNest:
         )
 
     def lower(self, nests: Mapping[str, Sequence[Stmt]]) -> Stmt:
-        """The whole nest, given those of its stages, one for each place; what nobody scheduled stays as plain loops. Buffers in the
-        workspace are outermost."""
+        """The full nest, with `nests` in the places of stages, one for each place; stages that are not in `nests` become plain
+        loops.
+
+        Buffers in the workspace are outermost.
+        """
         lowered: dict[str, list[Stmt]] = {}
         buffers: list[Buffer] = []
         for s in self.stages:
@@ -102,13 +105,13 @@ class StagedNest:
 
 @dataclass(frozen=True)
 class StagedPlan:
-    """How a primitive may make several stages of one.
+    """One way to split a stage into several.
 
     Attributes:
         cost: cycles for each update.
-        reason: the reason for it, for people.
+        reason: the reason for the plan, as `--explain` prints it.
         label: its name among the plans for the same stage.
-        arguments: of the primitive.
+        arguments: the arguments of the primitive.
         target: the processor that the new stages are scheduled for.
     """
 
@@ -121,8 +124,11 @@ class StagedPlan:
 
 @dataclass(frozen=True, eq=False)
 class StagedForm(Steps):
-    """A stage that is scheduled as several. `body` is the nest of one plan, with plain loops; `target`: the processor that it was
-    for. Others, of which a library may have code too, get plans of their own. `nests`: those that were made, by their tiling."""
+    """A stage that is scheduled as several. `body`: the nest of one plan, with plain loops.
+
+    `target`: the processor of that plan; other processors for which a library has code get plans of their own. `nests`: the nests
+    built so far, by their tiling.
+    """
 
     target: VectorTarget
     nests: dict[Any, StagedNest] = field(default_factory=dict, repr=False, kw_only=True)
@@ -133,11 +139,11 @@ class StagedForm(Steps):
 
 
 class Tiling(Protocol):
-    """How a stage is divided."""
+    """A way to divide a stage."""
 
     @property
     def label(self) -> str:
-        """What tells it from others for the same stage."""
+        """The name of the tiling among those for the same stage."""
 
 
 AnyTiling = TypeVar("AnyTiling", bound=Tiling)
@@ -145,11 +151,11 @@ AnyTiling = TypeVar("AnyTiling", bound=Tiling)
 
 @dataclass(frozen=True)
 class TwoThreads:
-    """What two threads make of a plan.
+    """The cost of a plan for two threads.
 
     Attributes:
-        share: of the cycles, what one of them has, at most.
-        handed: bytes that each of them reads and the other wrote.
+        share: the share of all cycles that the slower thread has.
+        handed: bytes that each thread reads and the other one wrote.
         memory: cycles of one thread in which weights come from memory.
     """
 
@@ -158,22 +164,25 @@ class TwoThreads:
     memory: float
 
     def cycles(self, one: float) -> float:
-        """Cycles for what takes one thread so many."""
+        """Cycles of two threads for a plan that takes one thread `one` cycles."""
         return one * self.share + self.handed * REWRITTEN_BYTE + self.memory * MEMORY_CONTENTION
 
 
 ALONE = TwoThreads(0.5, 0, 0)
-"""What is too little to be shared: no plan is better than another for it."""
+"""The cost of a stage too small to be shared: all plans are equal for two threads."""
 
 
 def of_two(parts: int, handed: float, memory: float, each: float = 0.0) -> TwoThreads:
-    """What two threads make of a plan: the last one of an odd number of equal parts is for one of them alone, and few parts leave nothing
-    to take over from a thread that is late.
+    """The cost of a plan for two threads.
+
+    One thread alone has the last one of an odd number of equal parts, and with few parts a thread cannot take over from a late
+    one.
 
     Args:
-        handed: bytes that each of them writes a half of, and both read.
+        parts: the number of equal parts.
+        handed: bytes that each of the threads writes a half of, and both read.
         memory: cycles of one thread in which weights come from memory.
-        each: of all cycles, the share of what each of them does in full.
+        each: the share of all cycles that each thread spends on work that is not divided.
     """
     share = (-(-parts // 2) + LATE_SHARE) / parts
     return TwoThreads(each + (1 - each) * share, handed / 2, memory)
@@ -187,10 +196,12 @@ def choose_plan(
     limit: float,
     fits: Callable[[AnyTiling], bool],
 ) -> AnyTiling | None:
-    """The plan with the label `label`, whatever it costs; without one, that of the fewest cycles, if these are no more than the limit,
-    of those that do not cost two threads, as `shared` has them, what one gains. Of plans that are alike, the one with the smallest
-    product of the cycles of one thread and of two: what one of them loses is less than what the other gains. Those that `fits` is true
-    of, which make no program larger, come before all others but much faster ones."""
+    """The plan with the label `label`, whatever its cost; without one, the plan of the fewest cycles within the limit.
+
+    A plan is excluded if two threads lose by it what one gains. Among plans of similar cycles, the result has the smallest
+    product of the cycles of one thread and of two: one of them gains more than the other loses. Plans for which `fits` is true
+    make no program larger; they come before all others but much faster ones.
+    """
     named = [t for t in plans if t.label == label]
     if named or not plans:
         return named[0] if named else None
@@ -206,7 +217,7 @@ def choose_plan(
 
 
 class TiledForm(StagedForm, Generic[AnyTiling]):
-    """A stage whose plans are tilings. What it reads was made for one of them, `tiling`, and fits some others."""
+    """A stage whose plans are tilings. Its operands were packed for `tiling`, and fit some others."""
 
     tiling: AnyTiling
 
@@ -216,41 +227,41 @@ class TiledForm(StagedForm, Generic[AnyTiling]):
 
     @abstractmethod
     def fitting(self, target: VectorTarget) -> Sequence[AnyTiling]:
-        """The plans for a processor that take what was made, best first."""
+        """The plans for a processor that fit the packed operands, best first."""
 
     @abstractmethod
     def priced(self, t: AnyTiling, target: VectorTarget) -> StagedPlan:
-        """A plan with its cost and its reason."""
+        """The plan of a tiling, with its cost and its reason."""
 
     def nest(self, t: AnyTiling) -> StagedNest:
-        """The nest of a plan; it is made once."""
+        """The nest of a plan; built once."""
         if t not in self.nests:
             self.nests[t] = self.make(t)
         return self.nests[t]
 
     def plans(self, target: VectorTarget) -> Iterator[StagedPlan]:
-        """Its own plan on its own processor; then others."""
+        """The plan of `tiling` if the processor is the same; then all others."""
         own = [self.tiling] if target == self.target else []
         for t in [*own, *(t for t in self.fitting(target) if t not in own)]:
             yield self.priced(t, target)
 
 
 class StagedNestBuilder:
-    """The stages of a nest that is being made."""
+    """The stages of a nest under construction."""
 
     def __init__(self) -> None:
         self._stages: dict[str, list[Map | Reduction]] = {}
         self._private: set[str] = set()
 
     def free_name(self, base: str) -> str:
-        """The name, or that name with a number, which no stage has yet."""
+        """The name `base`, with a number if a stage has that name already."""
         name, n = base, 1
         while name in self._stages:
             name, n = f"{base}_{n}", n + 1
         return name
 
     def add(self, name: str, form: Map | Reduction, private: bool = True) -> StagePlace:
-        """The place of a stage; one that is there already has a further place."""
+        """A new place of a stage; a known stage gets a further place."""
         forms = self._stages.setdefault(name, [])
         forms.append(form)
         if private:
@@ -258,27 +269,27 @@ class StagedNestBuilder:
         return StagePlace(name, len(forms) - 1)
 
     def add_map(self, name: str, loops: Sequence[Loop], stores: Sequence[Store]) -> StagePlace:
-        """The place of a stage that makes elements of its own in every step."""
+        """A new place of a stage that computes elements without a reduction."""
         return self.add(name, Map(tuple(loops), tuple(stores)))
 
     def nest(self, body: Stmt) -> StagedNest:
-        """The nest."""
+        """The nest with all stages added so far."""
         stages = (NamedStage(n, tuple(forms), n in self._private) for n, forms in self._stages.items())
         return StagedNest(body, tuple(stages))
 
 
 def _plain_nest(form: Map | Reduction) -> Stmt:
-    """The plain loops of a form, whose guards are conditions."""
+    """The plain loops of a form; its guards become conditions."""
     return lower(Block.of(form)) if isinstance(form, Reduction) and form.guards else nest_of(form)
 
 
 def is_shared(nest: Stmt) -> bool:
-    """True if threads share some loop."""
+    """True if the nest has a parallel loop."""
     return any(isinstance(x, For) and x.kind == PARALLEL for x in pre_order(nest))
 
 
 def _settle_registers(body: Stmt, registers: Set[Buffer]) -> Stmt:
-    """The nest, with arrays in the place of those registers that some loop reaches element by element, not as vectors."""
+    """The nest, with arrays in place of registers that some loop reads or writes element by element, not as vectors."""
     arrays: dict[Buffer, Buffer] = {}
     stack = [body] if registers else []
     while stack:

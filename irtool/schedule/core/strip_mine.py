@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def vector_segments(extent: int, lanes: int) -> list[tuple[int, int, int]]:
-    """The steps of a loop as `(first, vectors, lanes)`: narrower vectors for what is left over, then one by one."""
+    """The steps of a loop as `(first, vectors, lanes)`: full vectors, then narrower ones, then single elements."""
     segments: list[tuple[int, int, int]] = []
     first = 0
     while extent - first >= min(lanes, 4) and lanes > 1:
@@ -17,7 +17,8 @@ def vector_segments(extent: int, lanes: int) -> list[tuple[int, int, int]]:
 
 
 def period_segments(extent: int, lanes: int, period: int) -> list[tuple[int, int, int, int]]:
-    """The steps of a loop as `(first, count, lanes, vectors)`: so many times as many vectors as a period has."""
+    """The steps of a loop as `(first, count, lanes, vectors)`: `count` times the vectors of one period, then vectors for the
+    rest."""
     if period == 1:
         return [(*segment, 1) for segment in vector_segments(extent, lanes)]
     chunk = lanes * period

@@ -11,7 +11,7 @@ _OFF: ContextVar[frozenset[str]] = ContextVar("switched off", default=frozenset(
 
 @contextmanager
 def switching_off(names: frozenset[str]) -> Iterator[None]:
-    """Within it, these stages and strategies are off, beside those that are off already."""
+    """Switches stages and strategies off inside of the `with` block, in addition to those that are off already."""
     token = _OFF.set(_OFF.get() | names)
     try:
         yield

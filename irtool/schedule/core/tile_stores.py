@@ -14,7 +14,7 @@ from .strip_mine import vector_segments
 
 
 def is_transposed(stores: Sequence[Store], lane: Var, inside: Sequence[Loop], simplify: Simplifier) -> bool:
-    """True if results lie side by side along the tile's rows, not along its vectors."""
+    """True if results are contiguous along the tile's rows, not along its vectors."""
     if len(stores) != 1 or len(inside) < 2 or inside[0][1] < 4:
         return False
     place = stores[0].buffer.offset(stores[0].indices)
@@ -30,8 +30,11 @@ def transposed(
     tile: Callable[[Stmt], Stmt],
     simplify: Simplifier,
 ) -> Stmt:
-    """Results by way of an array, from which they are stored along the rows: single elements of a vector, each in a line of
-    its own, would take longer than the sums. The first `valid` elements along the vector axis are results."""
+    """Stores of results through an array, along the tile's rows.
+
+    Single elements of a vector, each in a cache line of its own, would take longer than the sums. The first `valid` elements
+    along the vector axis are results.
+    """
     (row, steps), (vector, vectors) = inside
     array = Buffer("transposed", (steps, vectors * lanes), store.buffer.dtype, Scope.LOCAL)
     filled = tile(Store(array, (row, vector * lanes + lane if vectors > 1 else lane), store.value))
@@ -49,7 +52,7 @@ def transposed(
 
 
 def partial(s: Stmt, inside: list[Loop], in_v: Var, lane: Var, lanes: int, valid: int) -> Stmt:
-    """The stores of a tile of which only the first `valid` elements along the vector axis are results."""
+    """Stores of a tile whose first `valid` elements along the vector axis are results."""
     stmts: list[Stmt] = []
     for n in range(inside[-1][1]):
         count = min(lanes, valid - n * lanes)

@@ -31,7 +31,7 @@ def cache_write(b: Block[Form], at: Var | str) -> Block[Form]:
         raise UsageError("there is no accumulator: nothing is reduced")
     depth = b.depth(at)
     if b.tile or b.factor is not None:
-        raise UsageError("accumulators are settled already")
+        raise UsageError("accumulators are fixed already")
     block = replace(b.with_guards(), tile=b.loops[depth:], view=None)
     check_vectors(block)
     return block

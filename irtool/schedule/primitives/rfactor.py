@@ -42,7 +42,7 @@ def rfactor(
     """
     b.check_placed()
     if b.tile or b.factor is not None:
-        raise UsageError("accumulators are settled already")
+        raise UsageError("accumulators are fixed already")
     form = b.form
     v, extent = b.find(loop)
     update = extract_predicates(form).update if isinstance(form, Reduction) else None
