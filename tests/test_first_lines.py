@@ -11,7 +11,14 @@ from .import_graph import files
 
 pytestmark = pytest.mark.every_tier
 
-NOT_YET = ("irtool.backends.", "irtool.schedule.")
+NOT_YET = (
+    "irtool.backends.",
+    "irtool.schedule.cost.",
+    "irtool.schedule.graph.",
+    "irtool.schedule.instructions.",
+    "irtool.schedule.strategies.",
+    "irtool.schedule.windows.",
+)
 """Rooms whose classes and functions are not held to it yet. It shrinks."""
 RIDDLES = (
     r"^(What|Which|Where|How|Whether|Who|Whose|When)\b",  # a question in place of a noun

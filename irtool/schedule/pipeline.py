@@ -52,8 +52,8 @@ from .windows.phases import decompose_phases, stores_vectors
 class ProgramStage:
     """A change of a whole program, in place.
 
-    `vectors`: it only helps where there are vectors, and is left out on a target without. `once`: what it chooses holds for
-    all processors that a library is made for, which share the weights that it makes; such stages come before all others.
+    `vectors`: the stage is skipped on a target without vectors. `once`: its choices hold for all processors that a library is
+    built for, which share the weights that it derives; such stages come before all others.
     """
 
     name: str
@@ -63,14 +63,14 @@ class ProgramStage:
     once: bool = False
 
     def applies(self, target: VectorTarget) -> bool:
-        """True if it is run for this target: it is not switched off, and there are vectors if it needs them."""
+        """True if the stage runs for this target: it is not switched off, and the target has vectors if the stage needs them."""
         return is_on(self.name) and (not self.vectors or target.vector_bytes > 0)
 
 
 def _each_kernel(
     change: Callable[[Kernel, VectorTarget], Kernel], finished: bool = False
 ) -> Callable[[Program, VectorTarget], None]:
-    """A stage that rewrites each kernel by itself; `finished`: those that are not to be scheduled, too."""
+    """A stage that rewrites each kernel by itself; `finished`: kernels that are not scheduled, too."""
 
     def run(program: Program, target: VectorTarget) -> None:
         replace_kernels(program, lambda k: change(k, target), finished)
@@ -103,7 +103,7 @@ def _partition_padded_windows(program: Program, target: VectorTarget) -> None:
 def _flush_exponentials(program: Program, target: VectorTarget) -> None:
     def flushed(k: Kernel) -> Kernel:
         if not any(o in ("nn.softmax", "nn.fast_softmax") for o in k.operators):
-            return k  # exp as it stands in the program is not that of a softmax
+            return k  # only softmax may flush subnormal exponentials
         return _with_stages(k, flush_exponentials(k.stages, lambda b: b))
 
     replace_kernels(program, flushed)
@@ -155,7 +155,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "SliceConstants",
-        "gives stages their own slices of weights, without elements that no window reads; runs before layouts, each of which suits one stage",
+        "gives stages their own slices of weights, without elements that no window reads; runs before layouts, so that each slice has its own",
         slice_constants,
         vectors=True,
         once=True,
@@ -329,7 +329,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "MarkShortLoops",
-        "marks short loops around the updates of a tile that compilers of C are told to write out, or to keep; runs after loops are final",
+        "marks short loops around the updates of a tile that C compilers must unroll, or must keep; runs after loops are final",
         _each_kernel(lambda k, _: mark_short_loops(k), finished=True),
         vectors=True,
     ),
@@ -342,27 +342,27 @@ SCHEDULE: tuple[ProgramStage, ...] = (
 
 
 def schedule_program(program: Program, target: VectorTarget) -> None:
-    """Runs all stages of `SCHEDULE` that apply. Memory is planned after this."""
+    """Runs all stages of `SCHEDULE` that apply. Memory planning follows."""
     for stage in SCHEDULE:
         if stage.applies(target):
             stage.run(program, target)
 
 
 def without(*names: str) -> AbstractContextManager[None]:
-    """Context in which these stages are not run and these strategies are not chosen: `with without("FuseKernels", "winograd"): …`.
+    """Context in which these stages do not run and these strategies are not chosen: `with without("FuseKernels", "winograd"): …`.
 
-    For measurements and tests. A stage that later ones depend on, or the only strategy for some kernels, cannot be spared: builds
-    then fail, with a UsageError where no strategy is left. Raises UsageError for a name that no stage and no strategy has.
+    For measurements and tests. If later stages depend on a stage, or no other strategy supports some kernels, builds fail without
+    it; a missing strategy raises UsageError. Raises UsageError for a name that no stage and no strategy has.
     """
     strategies.load()
     known = [s.name for s in SCHEDULE] + [cls.name for cls in strategies]
     for name in names:
         if name not in known:
-            raise UsageError(f"there is no stage and no strategy {name!r} to switch off", help=nearest(name, known))
+            raise UsageError(f"no stage and no strategy is called {name!r}", help=nearest(name, known))
     return switching_off(frozenset(names))
 
 
 def _with_stages(kernel: Kernel, stages: Sequence[AnyForm]) -> Kernel:
-    """The kernel with other stages; the kernel itself if none is another one."""
+    """The kernel with other stages; the kernel itself if all stages are the same."""
     changed = any(a is not b for a, b in zip(stages, kernel.stages, strict=True))
     return kernel.replace(stages=stages) if changed else kernel

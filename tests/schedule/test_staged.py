@@ -178,7 +178,7 @@ MISTAKES = [
     (
         "conv",
         ["winograd(tile=4, tiles=3, filters=8, lanes=4)", "vectorize(v)"],
-        "line 3 of the schedule: winograd has made several stages",
+        "line 3 of the schedule: winograd has split the stage",
     ),
     (
         "conv",
@@ -207,5 +207,5 @@ def test_a_mistake_is_told_with_its_line(case: str, lines: list[str], message: s
 
 
 def test_what_makes_stages_comes_first() -> None:
-    with pytest.raises(UsageError, match="line 3 of the schedule: attention makes stages of a whole stage"):
+    with pytest.raises(UsageError, match="line 3 of the schedule: attention splits an entire stage"):
         scheduled(of_text("exp(%x)", {"x": (4, 8)}), VectorTarget(16, 16), ".*:\n  unroll(ax0)\n  attention(8, 4, 4)\n")

@@ -62,7 +62,7 @@ def test_no_strategy_left_is_said() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(UsageError, match=r"there is no stage and no strategy 'FuseKernel' to switch off") as error:
+    with pytest.raises(UsageError, match=r"no stage and no strategy is called 'FuseKernel'") as error:
         without("FuseKernel")
     assert "FuseKernels" in str(error.value.diagnostics[0].help)
 

@@ -1,7 +1,7 @@
-"""Constants of equal content: one of them is kept.
+"""Deduplication of constants with equal content.
 
-Lowering gives equal constants of one shape one slot. Constants that are equal only in another shape, or that became equal when
-their layouts were chosen, meet here.
+Lowering gives equal constants of one shape one slot. Constants that are equal only in another shape, or became equal when their
+layouts were chosen, are merged here.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ...tir.program import Program, Slot
 
 
 def dedup_constants(program: Program) -> None:
-    """Puts the first of several constants with the same bytes, of the same dtype, into the place of the others. Transformed ones
-    are equal where their sources are the same, and the way from these."""
+    """Replaces constants of the same dtype and the same bytes by the first of them. Derived constants are equal if their sources
+    and their derivations are."""
     contents: EqualData[Slot] = EqualData()
     derived: dict[Hashable, Slot] = {}
     for c in program.constants:
@@ -31,7 +31,7 @@ def dedup_constants(program: Program) -> None:
 
 
 def _ways(c: Slot) -> list[Any]:
-    """How a constant is derived, step by step."""
+    """The derivation of a constant, step by step."""
     derivations: list[Any] = []
     while c.derivation is not None:
         derivations.append((c.shape, c.dtype, c.derivation.how))

@@ -1,4 +1,4 @@
-"""Stages that are computed otherwise than they are written, from weights that the build makes of the constant ones."""
+"""Stages computed by another algorithm, from weights that the build derives from the constant ones."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from ..strategies.base import Stage
 
 @dataclass(frozen=True)
 class DerivedWeights:
-    """Weights made of others.
+    """Weights that the build derives from others.
 
     Attributes:
-        name: what tells them from the others, for people.
-        shape: theirs.
+        name: the suffix of their names.
+        shape: their shape.
         how: all inputs of `compute`.
-        compute: from an array and the layout in which it lies (None: row-major).
+        compute: the derived array, from an array and its layout (None: row-major).
     """
 
     name: str
@@ -51,11 +51,11 @@ class WeightedStage(Protocol):
 
     @property
     def data(self) -> Load:
-        """The other operand. Results cannot take its place: elements are read again after others are written."""
+        """The other operand. Results cannot be stored in its place: its elements are read again after others are written."""
 
     @property
     def copies(self) -> int:
-        """How many stages before it are not needed any more."""
+        """The number of stages before it that are no longer needed."""
 
 
 AnyStage = TypeVar("AnyStage", bound=WeightedStage)
@@ -64,17 +64,17 @@ AnyPlan = TypeVar("AnyPlan")
 
 @dataclass(frozen=True)
 class Algorithm(Generic[AnyStage, AnyPlan]):
-    """A way of computing stages otherwise than they are written.
+    """Another algorithm for stages with constant weights.
 
     Attributes:
-        name: of its primitive and its strategy.
-        find: a kernel's stage of a number as what the algorithm computes, with weights among some inputs; None if it is none.
-        by_hand: the plan that the arguments of the primitive describe; None if it does not fit.
-        choose: the plan that pays, or the one with a label; None if the stage stays as it is. Its last argument is how many bytes
-            of the workspace make the program no larger.
+        name: the name of its primitive and its strategy.
+        find: the kernel's stage of a number as the algorithm needs it, with weights among some inputs; None if it does not apply.
+        by_hand: the plan for the arguments of the primitive; None if it does not fit.
+        choose: the best plan, or the plan with a label; None if the stage stays as it is. Its last argument is the number of
+            bytes of workspace that make the program no larger.
         weights: the derived weights.
-        form: the stage, given the buffer of those.
-        suits: whether results are exact enough with these weights, a row-major array.
+        form: the new stage, for the buffer of the derived weights.
+        suits: true if results are exact enough with these weights, a row-major array.
     """
 
     name: str
@@ -88,7 +88,7 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
     def plan(
         self, k: Kernel, at: int, main: bool, stage: AnyStage, target: VectorTarget, stack_limit: float
     ) -> AnyPlan | None:
-        """The plan for a stage: the one that a script asks for, or what pays; None if it stays as it is."""
+        """The plan for a stage, from a script or by its cost; None if the stage stays as it is."""
         entry, offer = _asked_for(k, at, main, self.name, stage.copies)
         if entry is not None and entry.nest is not None:
             return entry.nest.with_arguments(lambda **arguments: self.by_hand(stage, **arguments))
@@ -96,13 +96,17 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
 
 
 def _main_stage(k: Kernel, target: VectorTarget) -> int:
-    """The number of a kernel's stage with the most work."""
+    """The number of the kernel's stage with the most work."""
     return max(range(len(k.stages)), key=lambda n: Stage(k.stages[n], target).work, default=0)
 
 
 def _asked_for(k: Kernel, at: int, main: bool, name: str, copies: int = 0) -> tuple[Entry | None, str | None]:
-    """What a script wants of a stage: its entry if that begins with the primitive `name`; else the label of the strategy's offer that
-    it names ("" without a script), or None if the stage is scheduled by hand as it is. `copies` before it are no stages any more."""
+    """The script's entry for a stage and the label of its candidate.
+
+    The entry is given if it begins with the primitive `name`; otherwise None, with the label ("" without a script), or None if
+    the script schedules the stage as it is. `copies`: stages before it that are no longer needed, and that a script does not
+    count.
+    """
     entry = entry_for(k.name, at - copies, main)
     if entry is not None and entry.nest is not None and entry.nest.name == name:
         return entry, None
@@ -114,25 +118,27 @@ def _asked_for(k: Kernel, at: int, main: bool, name: str, copies: int = 0) -> tu
 
 
 def _constant_weights(k: Kernel, at: int, weights: Buffer) -> bool:
-    """True if weights are finite, and nothing but the stage `at` reads them. Weights that are infinite or NaN make that of the results
-    which they are multiplied for: sums with others would make more of it."""
+    """True if weights are finite, and only the stage `at` reads them.
+
+    The algorithm adds weights up: an infinite or NaN weight would spread to results that do not depend on it.
+    """
     assert isinstance(k.stages[at], Reduction)
     return weights.finite and sum(weights in buffers_read(f) for f in k.stages) == 1
 
 
 def derive_stages(program: Program, target: VectorTarget, algorithm: Algorithm[AnyStage, AnyPlan]) -> None:
-    """Replaces the stages for which it pays in every kernel that is not finished, in all its calls, which give it constants for
+    """Replaces stages by the algorithm in every open kernel, if that is faster; calls pass the derived constants for the
     weights."""
     with ProgramRewriter(program) as rewriter:
         most = max((_temporary_bytes(run) for of in rewriter.calls.values() for run in of), default=0)
         for k, of in rewriter.open_kernels():
-            # Without a temporary there is no memory that a workspace could be in at other times.
+            # A program without temporaries has no memory that a workspace could share.
             stack_limit = most - max(map(_temporary_bytes, of), default=0) if most else inf
             _derive(k, of, target, algorithm, rewriter, stack_limit)
 
 
 def _temporary_bytes(run: RunKernel) -> int:
-    """Bytes of the temporaries that a call reads and writes: at least so much memory is taken then."""
+    """The bytes of the temporaries that a call reads and writes: a lower bound of the arena."""
     slots = {s.resolve(): None for s in (*run.inputs, *run.outputs)}
     return sum(s.nbytes for s in slots if s.kind == TEMP)
 
@@ -169,7 +175,7 @@ def _derive(
 
 
 def _replaced(k: Kernel, at: int, stage: WeightedStage, weights: Buffer, form: AnyForm) -> Kernel:
-    """The kernel with a form in the place of a stage, which reads other weights."""
+    """The kernel with `form` in place of a stage, and with the buffer `weights` in place of its weights."""
     old, data = stage.weights, stage.data.source
     stages: list[AnyForm] = [*k.stages[: at - stage.copies], form, *k.stages[at + 1 :]]
     params = [weights if b is old else b for b in k.params]
@@ -191,7 +197,7 @@ def _derived(rewriter: ProgramRewriter, slot: Slot, layout: Layout | None, w: De
 
 
 def _row_major(slot: Slot, layout: Layout | None) -> tuple[Slot, Layout | None]:
-    """What a constant was packed of, if it was packed to the layout in which it lies; else itself, and the layout."""
+    """The row-major source of a constant if the constant is packed in the given layout; otherwise the constant and the layout."""
     packed = slot.derivation
     if packed is not None and packed.how == ("packed", packed.source.shape, layout):
         return packed.source, None
@@ -199,7 +205,7 @@ def _row_major(slot: Slot, layout: Layout | None) -> tuple[Slot, Layout | None]:
 
 
 def unpack(data: Any, layout: Layout | None) -> Any:
-    """A row-major array of elements that lie in the order of a layout (of the same shape, so as flat memory)."""
+    """The row-major array for elements in the order of a layout (both have the same shape)."""
     import numpy as np
 
     if layout is None:

@@ -1,4 +1,4 @@
-"""Weights without infinities and NaNs: a padding zero times such a weight adds nothing to a sum."""
+"""Weights without infinities and NaNs: zero padding times such a weight adds nothing to a sum."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ...tir.stmt import Buffer
 
 
 class FiniteWeights:
-    """What is known of the weights of a program. Each constant is looked at once, when a kernel that reads it is asked about."""
+    """Finiteness of the weights of a program. Each constant is examined once, when a kernel that reads it is first marked."""
 
     def __init__(self, program: Program) -> None:
         self._runs = runs_of(program)
         self._known: dict[Slot, bool] = {}
 
     def mark(self, kernel: Kernel) -> Kernel:
-        """The kernel over inputs that say so (`Buffer.finite`) where they are constants without infinity and NaN in every call."""
+        """The kernel with `Buffer.finite` set for inputs that are constants without infinity and NaN in every call."""
         runs = self._runs.get(kernel, [])
         inputs = enumerate(kernel.inputs if runs else ())
         return _marked(kernel, [b for n, b in inputs if all(self._is_finite(s.inputs[n].resolve()) for s in runs)])
@@ -29,7 +29,7 @@ class FiniteWeights:
     def _is_finite(self, slot: Slot) -> bool:
         if slot.kind != CONSTANT or not is_float(slot.dtype):
             return False
-        source = slot.origin  # packed weights have its elements, and zeros
+        source = slot.origin  # packed weights have the elements of their source, and zeros
         if source not in self._known:
             self._known[source] = _holds_finite_numbers(numbers(source.data, source.dtype))
         return self._known[source]

@@ -1,9 +1,10 @@
-"""Constants of 64-bit integers whose numbers are short, or the same all along an axis, beside numbers of 32 bits.
+"""Constants of 64-bit integers in fewer bits and elements, if kernels compute 32-bit numbers from them.
 
     int32(int64(x[i, j]) * m[i, j] >> n[i, j])        ⇒        int32(int64(x[i, j]) * int64(m'[i, 0]) >> int64(n'[i, 0]))
 
-Fixed-point products have such factors and shifts. Held in 32 bits, they lie beside the numbers that they multiply, lane by lane,
-and a product of two of 32 bits is one instruction. Folding of constants enlarges them to whole tensors where they are broadcast.
+Fixed-point products have such factors and shifts. In 32 bits they have the lanes of the numbers that they multiply, and a product
+of two 32-bit numbers is one instruction. Constant folding enlarges broadcast constants to full tensors; an axis with equal
+elements is reduced to one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _WIDE, _SHORT = "int64", "int32"
 
 
 def narrow_constants(program: Program, target: VectorTarget) -> None:
-    """Gives kernels that make 32-bit numbers by way of 64-bit ones their constants in as few elements and bits as hold them."""
+    """Gives kernels that compute short numbers from 64-bit ones their 64-bit constants in as few elements and bits as hold
+    them."""
     narrowed: dict[Slot, Slot] = {}
     with ProgramRewriter(program) as rewriter:
         for kernel, calls in rewriter.open_kernels():
@@ -50,7 +52,7 @@ def narrow_constants(program: Program, target: VectorTarget) -> None:
 
 
 def _computes_wide(forms: Sequence[AnyForm]) -> bool:
-    """True if some number of 64 bits becomes a shorter one."""
+    """True if a 64-bit number is converted to a shorter one."""
     return not any(isinstance(f, Steps) for f in forms) and any(
         isinstance(e, Cast) and e.value.dtype == _WIDE and e.dtype != _WIDE
         for f in forms
@@ -60,14 +62,14 @@ def _computes_wide(forms: Sequence[AnyForm]) -> bool:
 
 
 def _read_as_values(forms: Sequence[AnyForm]) -> set[Buffer]:
-    """The buffers that no index is read from."""
+    """The buffers whose elements are not used as indices."""
     read = [e for f in forms for s in stores_of(f) for e in loads(*s.indices, s.value)]
     inside = {x.source for e in read for x in loads(*e.indices)}
     return {e.source for e in read} - inside
 
 
 def _narrowed(rewriter: ProgramRewriter, c: Slot) -> Slot:
-    """The same constant in fewer elements or bits; itself if there is no such one."""
+    """The same constant in fewer elements or bits; the constant itself if it needs all of them."""
     import numpy as np
 
     data = c.data
@@ -84,7 +86,7 @@ def _narrowed(rewriter: ProgramRewriter, c: Slot) -> Slot:
 
 
 def _with_input(kernel: Kernel, n: int, shape: tuple[int, ...], dtype: str) -> Kernel:
-    """The kernel over an input of that shape and type in place of input `n`."""
+    """The kernel with an input of that shape and dtype in place of input `n`."""
     old = kernel.inputs[n]
     new = old.replace(shape=shape, dtype=dtype)
 

@@ -3,9 +3,9 @@
     for k: a += x[y + k] * w[3 - 2 * k]; …; for k: b += x[y + k] * w[2 - 2 * k]
     ⇒   for k: a += x[y + k] * wa[k]; …; for k: b += x[y + k] * wb[k]                      (wa = w[3], w[1]; wb = w[2], w[0])
 
-Stages that read different elements, such as the phases of a transposed convolution, get a slice each, which they read from one end to
-the other: it has blocks of its own, and its stage may be computed otherwise than the others. Stages that read some of the same
-elements share a slice, such as the centre of a window whose rim lies in the padding.
+Stages that read different elements, such as the phases of a transposed convolution, get a slice each, which they read from end to
+end: each slice has its own layout, and each stage its own algorithm. Stages that read some elements in common share a slice, such
+as the centre of a window whose border is padding.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..cost.machine import MOST_LEFT
 
 @dataclass(frozen=True)
 class Slice:
-    """Elements of a constant: by axis, evenly spaced indices in the order of the reads."""
+    """Elements of a constant: for each axis, evenly spaced indices in the order of the reads."""
 
     axes: tuple[range, ...]
 
@@ -39,11 +39,11 @@ class Slice:
         return [len(a) for a in self.axes]
 
     def is_apart_from(self, other: Slice) -> bool:
-        """True if no element is in both."""
+        """True if the slices have no element in common."""
         return any(not {*a} & {*b} for a, b in zip(self.axes, other.axes))
 
     def united(self, other: Slice) -> Slice:
-        """The smallest slice with the elements of both, in ascending order where they differ."""
+        """The smallest slice with the elements of both, in ascending order along axes that differ."""
         return Slice(
             tuple(
                 a if a == b else range(min(*a, *b), max(*a, *b) + 1) for a, b in zip(self.axes, other.axes, strict=True)
@@ -66,7 +66,7 @@ def slice_constants(program: Program, target: VectorTarget) -> None:
 
 
 def _slices(b: Buffer, forms: Sequence[AnyForm]) -> dict[int, Slice] | None:
-    """The slice that each stage reads, by its number, the same one for stages that read some of the same elements; None if that is not
+    """The slice of each stage, by its number; stages that read some elements in common have the same one. None if it is not
     known."""
     slices: dict[int, Slice] = {}
     for n, form in enumerate(forms):
@@ -95,7 +95,7 @@ def _reads(form: Map | Reduction) -> list[Load]:
 
 
 def _range(i: Expr, size: int, simplify: Simplifier, form: Map | Reduction) -> range | None:
-    """The indices along an axis of so many elements; None if they are not known."""
+    """The indices along an axis of `size` elements; None if they are not known."""
     terms, rest = simplify.linear(i)
     extents: dict[Expr, int] = dict((*form.loops, *form.inner))
     if len(terms) <= 1 and terms.keys() <= extents.keys():
@@ -110,7 +110,7 @@ def _range(i: Expr, size: int, simplify: Simplifier, form: Map | Reduction) -> r
 
 
 def _in_range(i: Expr, a: range, simplify: Simplifier) -> Expr:
-    """The number of an index among those of a range."""
+    """The position of an index in a range."""
     if a.step == 1:
         return simplify(i - a.start)
     terms, rest = simplify.linear(i)
@@ -121,12 +121,12 @@ def _in_range(i: Expr, a: range, simplify: Simplifier) -> Expr:
 
 
 def _pays(b: Buffer, slices: dict[int, Slice], forms: Sequence[AnyForm]) -> bool:
-    """True if stages read slices of their own in another order than they lie in, or much less than the constant is read."""
+    """True if stages read slices in another order than the constant has, or if the slices are much smaller than the constant."""
     different = list(dict.fromkeys(slices.values()))
     if sum(math.prod(s.shape) for s in different) <= MOST_LEFT * b.size:
         return True
     if b.dtype != "float32":
-        return False  # words are made of all bytes
+        return False  # packed words contain all bytes
     if any(s.axes == tuple(map(range, b.shape)) for s in different):
         return False
     alone = [forms[n] for n in slices if list(slices.values()).count(slices[n]) == 1]
@@ -138,7 +138,7 @@ def _pays(b: Buffer, slices: dict[int, Slice], forms: Sequence[AnyForm]) -> bool
 def _sliced(
     kernel: Kernel, calls: list[RunKernel], b: Buffer, slices: dict[int, Slice], rewriter: ProgramRewriter
 ) -> Kernel:
-    """The kernel with a parameter for each slice, the first in the place of the constant, and the calls with constants for them."""
+    """The kernel with a parameter for each slice, the first in place of the constant; its calls pass the slices."""
     number = kernel.inputs.index(b)
     new = {s: b.replace(shape=s.shape) for s in slices.values()}
     stages = [_reading(f, b, slices[n], new[slices[n]]) if n in slices else f for n, f in enumerate(kernel.stages)]
@@ -154,7 +154,7 @@ def _sliced(
 
 
 def _reading(form: AnyForm, whole: Buffer, s: Slice, new: Buffer) -> AnyForm:
-    """The stage, which reads a slice."""
+    """The stage with reads of a slice in place of the constant."""
     assert isinstance(form, Map | Reduction)
     simplify = simplifier(form.loops, form.inner)
 

@@ -73,7 +73,7 @@ class Block(Generic[Form]):
         return Block(form=form, loops=form.loops, inner=form.inner)
 
     def find(self, loop: Var | str) -> Loop:
-        """The loop with that variable, or of that name. Raises UsageError if there is none, or several."""
+        """The loop with that variable, or of that name. Raises UsageError for an unknown or an ambiguous name."""
         every = (*self.loops, *self.inner)
         matches = [x for x in every if (x[0].name == loop if isinstance(loop, str) else x[0] is loop)]
         if len(matches) == 1:

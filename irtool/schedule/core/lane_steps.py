@@ -24,7 +24,7 @@ def lane_step(e: Load, axis: Loop, lanes: int) -> int | None:
 
 
 def widest(target: VectorTarget, fits: Callable[[int], bool]) -> int:
-    """The largest number of float32 lanes, from a full vector down to four, for which `fits` is true; 0 if there is none."""
+    """The largest number of float32 lanes, from a full vector down to four, for which `fits` is true; 0 if no number fits."""
     lanes = target.lanes(4)
     while lanes >= 4 and not fits(lanes):
         lanes //= 2

@@ -186,7 +186,7 @@ def _sum(terms: dict[Var, int]) -> Expr:
 
 
 def _neutral(r: Reduction, e: Load) -> Const | None:
-    """The value of a read that leaves the accumulator unchanged; None if there is none."""
+    """The value of a read that leaves the accumulator unchanged; None if no value does."""
     if not isinstance(r.update, Binary):
         return None
     if r.update.op in ("max", "min", "maximum", "minimum"):

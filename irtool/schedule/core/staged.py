@@ -73,7 +73,7 @@ class StagedNest:
     stages: tuple[NamedStage, ...]
 
     def stage(self, name: str) -> NamedStage:
-        """The stage of that name. Raises UsageError if there is none."""
+        """The stage of that name. Raises UsageError for an unknown name."""
         for s in self.stages:
             if s.name == name:
                 return s

@@ -1,8 +1,8 @@
 """Layouts that a kernel prefers for its operands.
 
-A reduction is fastest when its vector axis is contiguous in every operand that moves with it: a convolution's output
-channels in its weights and its result, a matrix product's columns in its second matrix. Blocks of as many elements as a
-vector has lanes make it so.
+A reduction is fastest if its vector axis is contiguous in every operand that depends on it: the output channels of a convolution
+in its weights and its result, the columns of a matrix product in its second matrix. Blocks of as many elements as a vector has
+lanes are contiguous.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class _Candidate:
     """Layouts that make a loop the vector axis.
 
     Attributes:
-        packed: how many of the weights are packed so.
-        independent: whether an operand is shared by all results of a vector.
-        last: how many results lie beside each other as they are.
+        packed: the number of weights that these layouts pack.
+        independent: true if all results of a vector share an element of some operand.
+        last: the number of results that are contiguous along this axis without blocks.
         factor: elements of a block.
     """
 
@@ -43,7 +43,7 @@ class _Candidate:
 
     @property
     def rank(self) -> tuple[int, ...]:
-        """The candidate of the highest is taken."""
+        """The order of candidates; the highest one is chosen."""
         return self.packed, self.independent, self.last, self.factor
 
 
@@ -53,8 +53,12 @@ def layout_preferences(
     constants: frozenset[Buffer],
     scaled: frozenset[Buffer] = frozenset(),
 ) -> dict[Buffer, LayoutPreference]:
-    """The layouts that the kernel's largest reduction prefers for the buffers that it touches; `constants` are those that can be packed
-    when the program is built, `scaled` those that are made of such constants, element by element."""
+    """The layouts that the kernel's main reduction prefers for its buffers.
+
+    Args:
+        constants: the inputs that the build can pack.
+        scaled: the inputs that are computed from such constants, element by element.
+    """
     forms = [f for f in kernel.stages if isinstance(f, Reduction)]
     if not forms:
         return {}
@@ -68,7 +72,7 @@ def layout_preferences(
         return {}
     candidates = [c for v, n in r.loops if (c := _along_loop(r, v, n, full, target, constants, scaled)) is not None]
     best = max(candidates, key=lambda c: c.rank, default=None)
-    # Parts of vectors that no constant is packed for, such as a few images, come after vectors along a summed axis.
+    # Prefer a reduction axis over a short axis without packed constants, such as a few images.
     is_weak = best is None or (not best.packed and best.factor * 2 < full)
     layouts = (_along_summed_axis(r, full, constants) if is_weak else {}) or (best.layouts if best is not None else {})
     return layouts | {b: w for f in forms if f is not r for b, w in alike(f, r, layouts, constants).items()}
@@ -83,7 +87,7 @@ def _along_loop(
     constants: frozenset[Buffer],
     scaled: frozenset[Buffer],
 ) -> _Candidate | None:
-    """The layouts with `v` as the vector axis, in vectors of `full` elements if that is possible."""
+    """The layouts with `v` as the vector axis, in vectors of `full` elements if possible."""
     layouts, factor = _blocks(r, v, extent, full)
     ends = all(s.indices and s.indices[-1] is v for s in r.stores)
     if extent >= full and (layouts is None or factor * 2 < full or (factor < full and ends)):
@@ -101,7 +105,7 @@ def _along_loop(
     independent = any(not any(moves_by_block(i, v, max(factor, 4)) for i in e.indices) for e in operands(r))
     if not independent and _is_product(r, v, target.copied_steps):
         return None
-    # Whole vectors along another axis, or with a tail, are better than quarters of vectors.
+    # Full vectors along another axis, or with a tail, are better than quarters of vectors.
     quarters = 1 < factor < full / 2
     if quarters and (extent >= full or not independent) and not _has_narrow_groups(r, v, factor):
         return None
@@ -111,7 +115,7 @@ def _along_loop(
 
 
 def _blocks(r: Reduction, v: Var, extent: int, full: int) -> tuple[dict[Buffer, LayoutPreference] | None, int]:
-    """Blocks of the largest part of a vector, at least 4 elements, that divides the axis."""
+    """Blocks of the largest part of a vector that divides the axis, of at least 4 elements."""
     factor = full
     while factor >= 4:
         layouts = filled(along(r, v, factor)) if extent % factor == 0 else None
@@ -122,8 +126,8 @@ def _blocks(r: Reduction, v: Var, extent: int, full: int) -> tuple[dict[Buffer, 
 
 
 def _sums_rows(r: Reduction, least: int) -> bool:
-    """True if one buffer alone is summed, along its last axis, which is contiguous as it is; others have one element for each sum, as the
-    means that a variance is about."""
+    """True if the reduction sums one buffer along its last axis, which is contiguous already; other operands have one element for
+    each sum, such as the mean for a variance."""
     inner = [v for v, _ in r.inner]
     summed = [e for e in operands(r) if any(depends(i, v) for i in e.indices for v in inner)]
     long = {v for v, n in r.inner if n >= least}
@@ -131,15 +135,17 @@ def _sums_rows(r: Reduction, least: int) -> bool:
 
 
 def _is_product(r: Reduction, v: Var, least: int) -> bool:
-    """True if every operand is read again for `least` steps of another loop than `v`, as in a product of matrices: of products beside
-    each other in blocks, each multiplication needs its own numbers, which is worse than a copy of one matrix."""
+    """True if every operand is read again for `least` steps of a loop other than `v`, as in a product of matrices.
+
+    In a blocked batch of products, each multiplication needs operands of its own, which is slower than a copy of one matrix.
+    """
     others = [x for x, n in r.loops if x is not v and n >= least]
     read = operands(r)
     return len(read) > 1 and all(any(not moves(e, x) for x in others) for e in read)
 
 
 def _has_narrow_groups(r: Reduction, v: Var, factor: int) -> bool:
-    """True if results of a group along the axis are just so many: those of another group read others."""
+    """True if groups along the axis have `factor` results: the results of another group read other elements."""
     return (
         isinstance(r.update, Binary)
         and isinstance(r.update.b, Call)
@@ -152,8 +158,11 @@ def _has_narrow_groups(r: Reduction, v: Var, factor: int) -> bool:
 
 
 def _along_summed_axis(r: Reduction, factor: int, constants: frozenset[Buffer]) -> dict[Buffer, LayoutPreference]:
-    """Blocks along a summed axis, where there are too few results beside each other for a vector: an image of three channels
-    made from many. The whole axis is one where vectors do not divide it."""
+    """Blocks along a reduction axis, if too few results are contiguous for a vector: an image of three channels computed from
+    many.
+
+    The block is the entire axis if vectors do not divide it.
+    """
     for v, extent in r.inner:
         block = factor if extent % factor == 0 else extent
         preferences: dict[Buffer, LayoutPreference] = {}

@@ -1,7 +1,7 @@
 """Layouts of constants, which follow those of the other operands and of the results of a call.
 
-A weight lies along the axis of the results as the results do: the weights of a depthwise convolution whose data come in blocks of half a
-vector, which it would not ask for itself. Along an axis that is summed it lies as the data do.
+Weights have the blocks of the results along the axis of the results, even if the call does not prefer them: the weights of a
+depthwise convolution whose data are in blocks of half a vector. Along a reduction axis they have the blocks of the data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .vector_axis import along, filled
 def packed_constants(
     s: RunKernel, preferred: dict[Buffer, LayoutPreference], chosen: dict[Slot, LayoutPreference], target: VectorTarget
 ) -> dict[Buffer, LayoutPreference]:
-    """The blocks of those constants that a call reads in the order of its own, by what it prefers and by the layouts `chosen` for the other slots."""
+    """The blocks of the constants that a call packs, from its preferences and from the layouts `chosen` for the other slots."""
     spatial = any(o in preferred for o in s.kernel.outputs)
     preferences = preferred if spatial else preferred | _beside_data(s, preferred, chosen)
     return {
@@ -38,8 +38,8 @@ def packed_constants(
 def _beside_data(
     s: RunKernel, preferred: dict[Buffer, LayoutPreference], chosen: dict[Slot, LayoutPreference]
 ) -> dict[Buffer, LayoutPreference]:
-    """The constants of a call in the blocks of its data: of a call that prefers some layouts, those constants that it
-    wants in blocks along the same axis."""
+    """The constants of a call in the blocks of its data; if the call has preferences, only constants that it prefers in blocks
+    along the same axis."""
     inputs = [(slot.resolve(), b) for slot, b in zip(s.inputs, s.kernel.inputs)]
     data = {b: chosen[slot] for slot, b in inputs if slot in chosen}
     constants = frozenset(b for slot, b in inputs if slot.kind == CONSTANT and (b in preferred or not preferred))
@@ -58,8 +58,7 @@ def _beside_data(
 def _along_results(
     r: Reduction, layouts: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference] | None:
-    """The constants of a reduction in blocks along the axis along which its result is in blocks; None if it is in
-    none."""
+    """The constants of a reduction in blocks along the blocked axis of its result; None if the result has no blocks."""
     for s in r.stores:
         preference = layouts.get(s.buffer)
         v = s.indices[preference.axis] if preference is not None else None
@@ -72,7 +71,7 @@ def _along_results(
 def _along_sum(
     r: Reduction, layouts: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
-    """The constants of a reduction in the blocks that another operand has along an axis that is summed."""
+    """The constants of a reduction in the blocks of another operand along a reduction axis."""
     read, summed = operands(r), {v for v, _ in r.inner}
     for e in read:
         preference = layouts.get(e.source)
@@ -91,7 +90,7 @@ def _along_sum(
 def _grouped(
     b: Buffer, preference: LayoutPreference, spatial: bool, kernel: Kernel, target: VectorTarget
 ) -> LayoutPreference:
-    """Blocks of as many vectors as a tile of the kernel takes, along an axis of the results."""
+    """Blocks of as many vectors as a tile of the kernel has, along an axis of the results."""
     if not spatial and not preference.padded:
         return preference
     factor, padded = preference.factor, preference.padded
@@ -107,8 +106,8 @@ def _grouped(
 def alike(
     other: Reduction, r: Reduction, layouts: dict[Buffer, LayoutPreference], constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
-    """The preferences for constants of a reduction that reads them as another one reads its own, such as the next phase of a strided
-    transposed convolution."""
+    """The preferences for constants of a reduction that reads them as another reduction reads its own, such as the next phase of
+    a strided transposed convolution."""
     ours, other_operands = operands(r), operands(other)
     preferences: dict[Buffer, LayoutPreference] = {}
     for a, b in zip(ours, other_operands) if len(ours) == len(other_operands) else ():

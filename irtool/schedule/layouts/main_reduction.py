@@ -1,4 +1,4 @@
-"""The reduction of a kernel that its weights lie side by side for, and how many results read the same of them."""
+"""The main reduction of a kernel, and the number of results that read the same weights."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..core.axes import fuse_axes
 
 
 def rows_beside(kernel: Kernel, weights: Buffer) -> int:
-    """Neighbouring results that read the same element of an operand of the kernel's largest reduction: the pixels of a 1x1
-    convolution, or those of a row of an image; the rows of a product."""
+    """The number of neighbouring results that read the same element of an operand of the kernel's main reduction: the pixels of a
+    1x1 convolution, or of a row of an image; the rows of a product."""
     r = fuse_axes(main_reduction(kernel))
     moving = [i for e in loads(r.update) if e.source is weights for i in e.indices]
     free = [n for v, n in r.loops if n > 1 and not any(depends(i, v) for i in moving)]

@@ -11,7 +11,7 @@ from ...tir.stmt import Layout
 
 
 def packed_name(slot: Slot, packed: dict[tuple[Slot, Layout], Slot]) -> str:
-    """That of the weight, with a number where it is packed in several ways; constants without a name are numbered."""
+    """The name of a packed weight, with a number if it is packed in several ways; constants without a name are numbered."""
     if slot.name.startswith("constant_"):
         return f"packed_{len(packed)}"
     ways = sum(s is slot for s, _ in packed)
@@ -19,7 +19,7 @@ def packed_name(slot: Slot, packed: dict[tuple[Slot, Layout], Slot]) -> str:
 
 
 def packed_constant(slot: Slot, shape: tuple[int, ...], layout: Layout, name: str) -> Slot:
-    """A constant in another order, filled up with zeros to a shape."""
+    """A constant in another order, padded with zeros to a shape."""
 
     def compute(data: Any) -> Any:
         if shape != data.shape:
@@ -33,7 +33,7 @@ def packed_constant(slot: Slot, shape: tuple[int, ...], layout: Layout, name: st
 
 
 def pack(data: Any, layout: Layout) -> Any:
-    """A row-major array with its elements in the order of the layout (of the same shape, so as flat memory)."""
+    """The elements of a row-major array in the order of the layout (both arrays have the same shape)."""
     import numpy as np
 
     split: list[int] = []

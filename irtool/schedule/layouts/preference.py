@@ -10,8 +10,10 @@ from ...tir.stmt import Buffer
 
 @dataclass(frozen=True)
 class LayoutPreference:
-    """Blocks of `factor` along `axis` of a parameter's buffer. `padded`: so long is the axis made with zeros, where it is
-    no multiple of the factor (of constants only; 0: it is)."""
+    """Blocks of `factor` along `axis` of a parameter's buffer.
+
+    `padded`: the length to which zeros extend the axis of a constant that the factor does not divide; 0: no padding.
+    """
 
     axis: int
     factor: int
@@ -19,10 +21,10 @@ class LayoutPreference:
 
 
 def reorders(b: Buffer, preference: LayoutPreference) -> bool:
-    """False where the blocks lie as row-major order has them: the axis is the last that has more than one step."""
+    """False if row-major order has the blocks already: the axis is the last one with more than one step."""
     return bool(preference.padded) or prod(b.shape[preference.axis + 1 :]) > 1
 
 
 def filled_shape(b: Buffer, preference: LayoutPreference) -> tuple[int, ...]:
-    """The shape of a buffer with the zeros that fill its last block."""
+    """The shape of a buffer with the zeros of its last block."""
     return tuple(preference.padded or d if n == preference.axis else d for n, d in enumerate(b.shape))

@@ -15,12 +15,12 @@ from ..instructions.signedness_shift import as_it_was
 from .preference import LayoutPreference, reorders
 
 _NUMBERS = {name: f.operands for name, f in PACKS.items()}
-"""Numbers in a word, by what makes one."""
+"""Numbers in a word, by the intrinsic that packs it."""
 
 
 def propagate(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
-    """Layouts of the results and inner buffers that follow from those of the operands: an element-by-element stage gives
-    its result the blocks that an operand has along the same loop."""
+    """The layouts of results and inner buffers that follow from those of the operands: an elementwise stage gives its result the
+    blocks that an operand has along the same loop."""
     preferences = dict(layouts)
     for form in kernel.stages:
         if not isinstance(form, Map | Reduction):
@@ -46,7 +46,7 @@ def propagate(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> dict[B
 
 
 def _shifted_axis(e: Load, preference: LayoutPreference, indices: tuple, buffer: Buffer) -> LayoutPreference | None:
-    """The axis of the result that the blocked axis of an operand goes to with an offset (concatenation)."""
+    """The axis of the result that the blocked axis of an operand becomes with an offset (concatenation)."""
     terms, offset = Simplifier().linear(e.indices[preference.axis])
     if len(terms) != 1 or offset % preference.factor:
         return None
@@ -58,7 +58,7 @@ def _shifted_axis(e: Load, preference: LayoutPreference, indices: tuple, buffer:
 
 
 def _word_axis(e: Load, preference: LayoutPreference, store: Store) -> LayoutPreference | None:
-    """The axis of the words that an operand is packed into along its blocks."""
+    """The axis of the words into which an operand is packed along its blocks."""
     value = as_it_was(store.value)
     value = value.then if isinstance(value, Select) else value
     steps = _NUMBERS.get(value.name, 0) if isinstance(value, Call) else 0
@@ -71,10 +71,10 @@ def _word_axis(e: Load, preference: LayoutPreference, store: Store) -> LayoutPre
 
 
 def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: dict[Buffer, LayoutPreference]) -> bool:
-    """True if blocks of an operand leave a reduction no vector axis, where its results do not lie in such blocks themselves.
+    """True if blocks of an operand leave a reduction without a vector axis, and its results are not in such blocks.
 
-    That is so where elements beside each other in a block belong to several results, as the channels of groups narrower than
-    the block, and where no other operand has a vector axis: only in row-major order are the results of a row beside each other.
+    That is so if neighbouring elements in a block belong to several results, such as the channels of groups narrower than the
+    block, and no other operand has a vector axis: only in row-major order are the results of a row contiguous.
     """
     after = propagate(kernel, {b: preference, **preferred})
     for r in kernel.stages:
@@ -94,7 +94,8 @@ def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: 
 
 
 def parts_tiles(kernel: Kernel, b: Buffer, preference: LayoutPreference, target: VectorTarget) -> bool:
-    """True if blocks along another axis than that of words would part the words of a sum, which a row of a matrix tile has side by side."""
+    """True if blocks along another axis than that of words would separate the words of a sum, which are contiguous in a row of a
+    matrix tile."""
     for form in kernel.stages:
         for s in form.stores if isinstance(form, Map) else ():
             value = s.value.then if isinstance(s.value, Select) else s.value

@@ -2,7 +2,7 @@
 
     scaled[o, c] = weight[o, c] * scale[c]          ⇒          scaled[o/16, c, o%16] = weight[o/16, c, o%16] * scale[c]
 
-A convolution wants them in blocks like other weights. Then the constant is packed in the same blocks, so that nothing is
+A convolution needs them in blocks like other weights. The build packs the constant in the same blocks, so that nothing is
 transposed.
 """
 
@@ -19,7 +19,7 @@ from .preference import LayoutPreference
 
 
 def constants_beside(s: RunKernel) -> list[Buffer]:
-    """The constants of an elementwise kernel of one result that it reads where it stores, only."""
+    """The constants of an elementwise kernel of one result that it reads at the indices of its store only."""
     (out,) = s.kernel.outputs
     stores = [store for f in s.kernel.stages if isinstance(f, Map) for store in f.stores]
     result_indices = [store.indices for store in stores if store.buffer is out]
@@ -38,12 +38,13 @@ def constants_beside(s: RunKernel) -> list[Buffer]:
 
 
 def _is_same(a: Expr, b: Expr) -> bool:
-    """Whether two indices of one stage are the same; `==` would build a comparison of them."""
+    """True if two indices of one stage are the same; `==` would build a comparison of them."""
     return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.value == b.value)
 
 
 def follow_results(s: RunKernel, chosen: Mapping[Slot, LayoutPreference]) -> dict[Buffer, LayoutPreference]:
-    """Those constants of an elementwise kernel in the blocks that were chosen for its result."""
+    """The constants of an elementwise kernel in the blocks that were chosen for its result, if it reads them at the same
+    indices."""
     if len(s.outputs) != 1 or s.kernel.finished or not all(isinstance(f, Map) for f in s.kernel.stages):
         return {}
     preference = chosen.get(s.outputs[0].resolve())

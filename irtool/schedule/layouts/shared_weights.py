@@ -1,7 +1,8 @@
-"""Weights that one kernel reads in blocks and others a little of: the blocks serve all, so that the weight is stored once.
+"""Weights that one kernel reads in blocks, and others a few elements of: all kernels use the blocks, so that the weights are
+stored once.
 
-A language model multiplies by the table out of which it gathers the rows of its tokens. The table in blocks is what the product
-wants; a gathered row lies in many cache lines there, but few rows are read.
+A language model multiplies by the table from which it gathers the rows of its tokens. The product prefers the table in blocks; a
+gathered row is spread over many cache lines then, but few rows are read.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from .preference import LayoutPreference
 def shared_weights(
     calls: Sequence[RunKernel], preferences: Mapping[RunKernel, Mapping[Buffer, LayoutPreference]], plain: set[Slot]
 ) -> dict[Slot, LayoutPreference]:
-    """The blocks of those constants that all calls can read in blocks: each wants them, or reads a little only.
+    """The blocks of the constants that all calls can read in blocks: each call prefers them, or reads few elements.
 
-    `preferences` has the blocks of each call, `plain` the slots whose order somebody else relies on.
+    `preferences`: the blocks of each call; `plain`: the slots that must stay row-major.
     """
     blocks: dict[Slot, LayoutPreference] = {}
     refused = set(plain)

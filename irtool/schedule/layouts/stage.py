@@ -1,9 +1,9 @@
 """Layouts of temporaries and weights, so that kernels read and write whole vectors.
 
-Kernels address elements by their indices; where an element lies is the buffer's affair. So a layout is chosen here for
-every slot, after the preferences of the kernels that write and read it, and no kernel needs to transform anything: a
-convolution writes its channels in blocks, the pooling after it reads and writes blocks, and what leaves the program is
-row-major again because its last kernel writes it so. Weights are packed when the program is built.
+Kernels address elements by their indices; the buffer maps indices to memory. So a layout is chosen here for every slot, from the
+preferences of the kernels that write and read it, and no kernel needs a conversion: a convolution writes its channels in blocks,
+the pooling after it reads and writes blocks, and the last kernel writes the program's outputs in row-major order. The build packs
+the weights.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .variants import specialise
 
 
 def assign_layouts(program: Program, target: VectorTarget) -> None:
-    """Chooses layouts and gives each kernel a variant for the layouts that it meets."""
+    """Chooses layouts and gives each call the variant of its kernel for the layouts of its operands."""
     plain = row_major_slots(program)
     chosen: dict[Slot, LayoutPreference] = {}
     calls = [s for f in program.functions.values() for s in steps(f.body) if isinstance(s, RunKernel)]
@@ -47,7 +47,7 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
             for r, b in readers.get(slot, ())
         )
 
-    # A slot has the layout that its producer gives it; an element-by-element producer gives what its readers prefer.
+    # A slot has the layout of its producer; an elementwise producer uses the layout that readers prefer.
     for s in calls:
         for slot, b in zip(s.inputs, s.kernel.inputs):
             slot = slot.resolve()
@@ -86,7 +86,8 @@ def _preferences_of(s: RunKernel, target: VectorTarget, weights: set[Slot]) -> d
 
 
 def _of_transformed_data(s: RunKernel, target: VectorTarget, computed: set[Slot]) -> dict[Buffer, LayoutPreference]:
-    """Blocks of channels in the data of convolutions that will be transformed, of those that are computed element by element."""
+    """Blocks of channels for the data of convolutions that Winograd will transform, if an elementwise kernel computes the
+    data."""
     k = s.kernel
     free = {b for slot, b in zip(s.inputs, k.inputs) if slot.resolve() in computed}
     if k.finished or not free:
@@ -105,7 +106,7 @@ def _of_transformed_data(s: RunKernel, target: VectorTarget, computed: set[Slot]
 def _blocks_of_results(
     s: RunKernel, preferred: dict[Buffer, LayoutPreference], chosen: dict[Slot, LayoutPreference], plain: set[Slot]
 ) -> dict[Slot, LayoutPreference]:
-    """What a call would give those of its results that have no layout yet."""
+    """The layouts that a call gives its results, without those that have a layout already."""
     layouts: dict[Buffer, LayoutPreference] = {}
     for slot, b in zip(s.inputs, s.kernel.inputs):
         if slot.resolve() in chosen:
@@ -125,7 +126,7 @@ def _blocks_of_results(
 
 
 def row_major_slots(program: Program) -> set[Slot]:
-    """Slots whose order somebody else relies on: copied, passed to functions, or seen under two shapes."""
+    """Slots that must stay row-major: copied, passed to functions, or seen under two shapes."""
     slots: set[Slot] = set()
     for f in program.functions.values():
         for s in steps(f.body):
@@ -134,7 +135,7 @@ def row_major_slots(program: Program) -> set[Slot]:
                     if slot.resolve().shape != b.shape or s.kernel.finished:
                         slots.add(slot.resolve())
             else:
-                # The results of a branch are written by steps of its arms, in whatever order those have.
+                # The steps of its arms write the results of a branch, in any layout.
                 named = s.reads if isinstance(s, Branch) else (*s.reads, *s.writes)
                 slots.update(x.resolve() for x in named)
     return slots

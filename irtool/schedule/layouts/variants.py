@@ -19,13 +19,14 @@ def specialise(
     variants: dict[tuple, Kernel],
     packed: dict[tuple[Slot, Layout], Slot],
 ) -> None:
-    """Gives a call the variant of its kernel for the layouts that it meets, and constants that are packed for it.
+    """Gives a call the variant of its kernel for the layouts of its operands, and the constants packed for it.
 
     Args:
-        blocks: of the constants that the call wants in blocks; `shared`: of those that others want so.
+        blocks: the blocks of the constants that the call packs.
         chosen: the layouts of the other slots.
-        variants: those that exist, by kernel and layouts; one that is missing is added.
-        packed: the packed constants that exist, by constant and order; likewise.
+        shared: the blocks of constants that other calls pack.
+        variants: the existing variants, by kernel and layouts; a missing one is added.
+        packed: the existing packed constants, by constant and layout; a missing one is added.
     """
     kernel = s.kernel
     layouts: dict[Buffer, LayoutPreference] = {}
@@ -61,7 +62,7 @@ def _inner_layouts(kernel: Kernel, layouts: dict[Buffer, LayoutPreference]) -> d
 
 
 def _variant(kernel: Kernel, layouts: dict[Buffer, LayoutPreference], weights: set[Buffer], number: int) -> Kernel:
-    """The kernel with buffers in these layouts; of `weights` in panels."""
+    """The kernel with its buffers in these layouts; `weights` are in panels."""
     if not layouts and not number:
         return kernel
     replaced = {

@@ -10,7 +10,7 @@ from .preference import LayoutPreference
 
 
 def along(r: Reduction, v: Var, factor: int) -> dict[Buffer, LayoutPreference] | None:
-    """The preferences that make `v` the vector axis; None if it cannot be."""
+    """The preferences that make `v` the vector axis; None if it cannot be one."""
     preferences: dict[Buffer, LayoutPreference] = {}
     for e in operands(r):
         moving = [n for n, i in enumerate(e.indices) if moves_by_block(i, v, factor)]
@@ -34,14 +34,14 @@ def along(r: Reduction, v: Var, factor: int) -> dict[Buffer, LayoutPreference] |
 
 
 def filled(preferences: dict[Buffer, LayoutPreference] | None) -> dict[Buffer, LayoutPreference] | None:
-    """The preferences, None if a buffer ends within a block: a kernel may read less of it than its loop has steps."""
+    """The preferences; None if a buffer ends within a block: a kernel may read fewer of its elements than its loop has steps."""
     if preferences is not None and any(b.shape[w.axis] % w.factor for b, w in preferences.items()):
         return None
     return preferences
 
 
 def moves_by_block(index: Expr, v: Var, factor: int) -> bool:
-    """True if the index changes within a block of `v` (not so for the number of the group that a block is in)."""
+    """True if the index changes within a block of `v` (the number of the group that contains a block does not)."""
     whole: dict[Expr, Expr] = {
         e: const(0)
         for e in post_order(index)

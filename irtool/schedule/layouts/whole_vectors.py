@@ -1,4 +1,4 @@
-"""Layouts with whole vectors where blocks do not divide an axis, and with wider blocks."""
+"""Layouts with full vectors for axes that blocks do not divide, and with wider blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .vector_axis import along, filled
 def padded_constants(
     r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
-    """Constants alone in blocks, the last of which is filled up with zeros; only the results that exist are stored."""
+    """Blocks for constants only, with zeros at the end of the last block; kernels store only the results that exist."""
     layouts = along(r, v, factor) or {}
     moving = {e.source for e in operands(r) if e.source in layouts}
     if not moving or not moving <= constants:
@@ -27,17 +27,21 @@ def padded_constants(
 
 
 def are_single(vectors: int, target: VectorTarget) -> bool:
-    """True if blocks of so many vectors in sum have one vector each, and tiles that read a single vector for each broadcast value are
-    slow: AVX2 makes two multiply-adds a cycle, and each of them would need a read."""
+    """True if `vectors` vectors are blocks of one vector each, and tiles that read one vector for each broadcast value are slow.
+
+    AVX2 computes two multiply-adds a cycle, and each of them would need a load.
+    """
     return is_avx2(target) and vectors >= 3 * WIDEST_TILE and all(vectors % n for n in (2, 3))
 
 
 def whole_axis(
     r: Reduction, v: Var, extent: int, factor: int, constants: frozenset[Buffer]
 ) -> dict[Buffer, LayoutPreference]:
-    """All results along an axis beside each other, so that they are whole vectors and a tail, where blocks would be halves of
-    vectors, or single ones: the pixels of 1x1 and of depthwise convolutions with 728 channels. Constants that results share are in
-    blocks, the last of which is filled up with zeros. None for other windows: transforms and blocks of their steps work on blocks of data."""
+    """All results along an axis contiguous, in full vectors and a tail, if blocks would be half vectors or single ones.
+
+    Examples are the pixels of 1x1 and of depthwise convolutions with 728 channels. Constants that results share are in blocks,
+    padded with zeros. The result is empty for other windows: transforms and blocks of their steps work on blocks of data.
+    """
     layouts = filled(along(r, v, extent))
     sources = {e.source for e in operands(r)}
     packed = sources & constants
@@ -62,7 +66,7 @@ def with_wide_blocks(
     weights: frozenset[Buffer],
     target: VectorTarget,
 ) -> dict[Buffer, LayoutPreference]:
-    """The preferences with wider blocks of what is no weight, where results are read by matrix tiles: a row of a tile is as many bytes."""
+    """The preferences with wider blocks for data, if matrix tiles read the results: a row of a tile has that many bytes."""
     dtypes_stored = {s.buffer.dtype for s in r.stores}
     bytes_tiled = target.byte_tiles > 1 and bool(dtypes_stored & {"int8", "uint8"})
     pairs_tiled = target.pair_tiles > 1 and DTYPE in dtypes_stored

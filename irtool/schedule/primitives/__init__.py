@@ -1,7 +1,7 @@
 """Schedule primitives: pure functions from a block to a block, or to several, under the names that Halide and TVM gave them.
 
-Each one's docstring shows a nest before and after it. Strategies are made of them; so is a schedule made by hand. `attention`,
-`combine_rows`, `partition_windows`, `strassen`, `unroll_windows` and `winograd` make several stages of one, each of which is a
+The docstring of each shows a nest before and after it. Strategies and schedules by hand are lists of primitives. `attention`,
+`combine_rows`, `partition_windows`, `strassen`, `unroll_windows` and `winograd` split one stage into several; each of these is a
 block again.
 """
 

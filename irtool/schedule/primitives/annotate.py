@@ -1,4 +1,4 @@
-"""`vectorize`, `unroll`, `parallel`: how a loop runs."""
+"""`vectorize`, `unroll`, `parallel`: the kinds of loops."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def vectorize(b: Block[Form], loop: Var | str) -> Block[Form]:
 
         for i in 8: out[i] = x[i] + y[i]    ⇒    vectorize(i)    out[0:8] = x[0:8] + y[0:8]
 
-    Raises UsageError unless it is the innermost loop over results, and its extent a power of two, at most 64; and where a
-    condition decides which of its steps are made.
+    Raises UsageError unless the loop is the innermost one over results, its extent is a power of two of at most 64, and no step
+    of it depends on a condition.
     """
     v, extent = b.find(loop)
     if not b.loops or b.loops[-1][0] is not v:
@@ -50,6 +50,6 @@ def unroll(b: Block[Form], loop: Var | str) -> Block[Form]:
 
 @primitive
 def parallel(b: Block[Form], loop: Var | str) -> Block[Form]:
-    """The steps of a loop shared among threads, which must be independent: loops over results are."""
+    """The steps of a loop over results shared among threads; they are independent."""
     b.depth(loop)
     return b.with_kind(loop, PARALLEL)

@@ -1,4 +1,4 @@
-"""`attention`: a softmax of products, and a product with it, some rows at a time."""
+"""`attention`: a softmax of products, and a product with it, for some rows at a time."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def attention(form: AnyForm, rows: int, keys: int, lanes: int, parts: int = 0, v
         for n, i, d: out[n, i, d] = p[n, i, :] · v[n, :, d]        for i: m = max(s[i, :]); s[i, :] = exp(s[i, :] - m); t[i] = sum
                                                                    for i, d: out[n, i, d] = (s[i, :] · v[n, :, d]) / t[i]
 
-    After Dao et al. (2022, FlashAttention), with whole rows: no result is corrected later. `rows` queries are a tile; `keys` columns
-    of its scores are made for all of them before the next ones, in vectors of `lanes`. The scores of a tile are on the stack; with
-    `parts` they are in the workspace, once for each of so many parts of the products beside each other, which threads share. Copies
-    of values lie in panels of as many columns as `values` says. The
-    stages `keys` and `values` (operands in the order of vectors, where they do not lie so), `scores`, `out`, and those between by
-    what they compute are then scheduled by these names; the rows that no whole tile is left for have stages `…_at_end`.
+    After Dao et al. (2022, FlashAttention), with full rows, so that no result is corrected later. A tile has `rows` queries;
+    `keys` columns of its scores are computed for all of them before the next columns, in vectors of `lanes`. The scores of a tile
+    are on the stack; with `parts` they are in the workspace, once for each of `parts` groups of products, which threads share.
+    Copies of values are in panels of `values` columns. The stages are then scheduled by name: `keys` and `values` (copies of
+    operands that are not in the order of vectors), `scores`, `out`, and the stages between, whose names say what they compute;
+    the rows after the last full tile have stages `…_at_end`.
 
-    Raises UsageError for a stage that is no attention, and for rows, keys or parts that it cannot be divided into.
+    Raises UsageError for a stage that is no attention, and for rows, keys or parts that do not divide it.
     """
     if not isinstance(form, Attention):
         raise UsageError("the stage is no attention: two products, with a softmax between that nothing else reads")
@@ -37,4 +37,4 @@ def attention(form: AnyForm, rows: int, keys: int, lanes: int, parts: int = 0, v
     try:
         return form.nest(tiling)
     except NotRows:
-        raise UsageError(f"a stage between the products does not keep to tiles of {rows} rows") from None
+        raise UsageError(f"a stage between the products cannot be computed in tiles of {rows} rows") from None

@@ -1,6 +1,6 @@
-"""Primitives, and the trace that they leave.
+"""Primitives, and the trace of their calls.
 
-A primitive is a pure function from a block to a block, or to several; nothing is changed in place. While a trace is taken,
+A primitive is a pure function from a block to a block, or to several; nothing is changed in place. While a trace is recorded,
 each call adds a line to it, as a person would write the call.
 """
 
@@ -29,13 +29,13 @@ _TRACE: ContextVar[list[str] | None] = ContextVar("trace", default=None)
 
 
 class Watcher(Protocol):
-    """What is told of the stages that are scheduled, and of each primitive that is called for one."""
+    """An observer of the stages that are scheduled, and of the primitives called for them."""
 
     def begin_stage(self, kernel: str, stage: int, strategy: str, reason: str, form: Any) -> None:
         """A stage is about to be scheduled."""
 
     def end_stage(self) -> None:
-        """It has been."""
+        """The stage is scheduled."""
 
     def see_call(self, call: str, before: Any, after: Any) -> None:
         """A call of a primitive, its arguments, and its result."""
@@ -46,7 +46,7 @@ _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 @contextmanager
 def watching(watcher: Watcher | None) -> Iterator[None]:
-    """Tells a watcher, if any, of the stages that its body schedules."""
+    """Reports to a watcher, if any, the stages that are scheduled inside of the `with` block."""
     token = _WATCHER.set(watcher)
     try:
         yield
@@ -56,7 +56,7 @@ def watching(watcher: Watcher | None) -> Iterator[None]:
 
 @contextmanager
 def watched_stage(kernel: str, stage: int, strategy: str, reason: str, form: Any) -> Iterator[None]:
-    """Tells a watcher, if there is one, that its body schedules a stage."""
+    """Reports to the watcher, if there is one, that the `with` block schedules a stage."""
     watcher = _WATCHER.get()
     if watcher is None:
         yield
@@ -67,7 +67,7 @@ def watched_stage(kernel: str, stage: int, strategy: str, reason: str, form: Any
 
 
 def primitive(function: Callable[P, R]) -> Callable[P, R]:
-    """Makes a function a primitive: its calls are seen by `tracing`. Its first argument is the block."""
+    """Makes a function a primitive, whose calls `tracing` records. Its first argument is the block."""
 
     @functools.wraps(function)
     def run(*args: P.args, **options: P.kwargs) -> R:
@@ -83,17 +83,17 @@ def primitive(function: Callable[P, R]) -> Callable[P, R]:
                 watcher.see_call(trace[-1], args[0], result)
         return result
 
-    run.by_hand = True  # type: ignore[attr-defined]  # a function has what is set on it
+    run.by_hand = True  # type: ignore[attr-defined]  # functions take attributes
     return run
 
 
 def makes_stages(function: Callable[P, R]) -> Callable[P, R]:
-    """Makes a function a primitive that makes several stages of one. Its first argument is the form of the stage."""
+    """Makes a function a primitive that splits a stage into several. Its first argument is the form of the stage."""
 
     @functools.wraps(function)
     def checked(form: Any, *args: Any, **options: Any) -> R:
         arguments_of(checked, args, options)
-        return function(form, *args, **options)  # type: ignore[call-arg,arg-type]  # it has the signature of what it wraps
+        return function(form, *args, **options)  # type: ignore[call-arg,arg-type]  # `functools.wraps` gives it this signature
 
     run: Any = primitive(checked)
     run.makes_stages = True
@@ -101,8 +101,8 @@ def makes_stages(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def arguments_of(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a primitive by name, without the first. Raises TypeError if there are too many or too few, UsageError for
-    one that should be a number."""
+    """The arguments of a primitive by name, without the first. Raises TypeError for too many or too few arguments, UsageError for
+    an argument that should be a number."""
     first, *_ = (signature := inspect.signature(function)).parameters
     named = dict(signature.bind(None, *args, **options).arguments)
     del named[first]
@@ -114,7 +114,7 @@ def arguments_of(function: Callable[..., Any], args: Sequence[Any], options: Map
 
 @contextmanager
 def tracing() -> Iterator[list[str]]:
-    """Takes the trace of the primitives that are called in its body; a trace around it does not see them."""
+    """Records a trace of the primitives called inside of the `with` block; a trace around it does not see them."""
     lines: list[str] = []
     token = _TRACE.set(lines)
     try:
@@ -125,7 +125,7 @@ def tracing() -> Iterator[list[str]]:
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Keeps the calls of its body, which only try a schedule, out of every trace."""
+    """Keeps the calls inside of the `with` block, which only try a schedule, out of every trace."""
     token = _TRACE.set(None)
     try:
         yield
@@ -134,12 +134,12 @@ def untraced() -> Iterator[None]:
 
 
 def is_traced() -> bool:
-    """True while a trace is taken."""
+    """True while a trace is recorded."""
     return _TRACE.get() is not None
 
 
 def remark(line: str) -> None:
-    """Adds a line to the trace that says what the next ones are about."""
+    """Adds a comment line to the trace, for the calls that follow."""
     trace = _TRACE.get()
     if trace is not None:
         trace.append(line)
@@ -147,21 +147,21 @@ def remark(line: str) -> None:
 
 @contextmanager
 def part(parts: int) -> Iterator[None]:
-    """Context for one of several parts of the stage in the trace; each begins with the whole stage."""
+    """Context for one of several parts of the stage in the trace; each part begins with the entire stage."""
     with _group(PART if parts > 1 else ""):
         yield
 
 
 @contextmanager
 def copy(name: str) -> Iterator[None]:
-    """The lines that its body adds to the trace belong to the fill of a copy."""
+    """Context for the fill of a copy in the trace."""
     with _group(f"{name}:"):
         yield
 
 
 @contextmanager
 def stage(name: str, reason: str) -> Iterator[None]:
-    """Context for one of several stages that a primitive has made, in the trace; `reason` tells of it, in a comment."""
+    """Context for one of the stages that a primitive split off, in the trace; `reason` becomes a comment."""
     with _group(f"{name}:", f"  # {reason}" if reason else "", always=True):
         yield
 

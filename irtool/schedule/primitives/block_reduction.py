@@ -1,4 +1,5 @@
-"""`block_reduction`: a sum made some steps at a time, for all results inside of a loop, before the next steps of it."""
+"""`block_reduction`: a reduction in blocks of steps; each block is computed for all results inside of a loop before the next
+block."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from .base import primitive
 
 @primitive
 def block_reduction(b: Block[Form], loop: Var | str, steps: int, along: Var | str, name: str = "part") -> Block[Form]:
-    """A loop of the reduction in blocks of so many steps, outside of the loops over results; what a block has made waits in an array.
+    """A loop of the reduction in blocks of `steps` steps, outside of the loops over results; an array holds partial results
+    between blocks.
 
     ::
 
@@ -29,14 +31,14 @@ def block_reduction(b: Block[Form], loop: Var | str, steps: int, along: Var | st
           out[i] = f(acc)                    for i in 6:
                                                acc = part[i]; for k in 4: acc += x[i, 8 + k]; out[i] = f(acc)
 
-    What the steps of a block read is read by all results while it is in the L1 cache: the loop over `kc` of Goto and van de Geijn
-    (Anatomy of High-Performance Matrix Multiplication, 2008) and of BLIS. In TVM it is `cache_write`, `split`, `reorder` and
-    `decompose_reduction`. The order of summation stays, and with it every bit of the results; but of a long sum of floats
-    (see `schedule.core.block_sums`), blocks are sums of their own, which are added up. `compute_at` says for which results the
-    array is; it is contiguous `along` a loop. `name_init` and `name_update` then are blocks with loops of their own, of which every
-    result is made once.
+    All results use the operands of a block while these are in the L1 cache: the loop over `kc` of Goto and van de Geijn (Anatomy
+    of High-Performance Matrix Multiplication, 2008) and of BLIS. In TVM it is `cache_write`, `split`, `reorder` and
+    `decompose_reduction`. The order of summation stays the same, and so does every bit of the results; but blocks of a long sum
+    of floats (see `schedule.core.block_sums`) are sums of their own, which are added up. `compute_at` places the array; it is
+    contiguous `along` a loop. `name_init` and `name_update` then are blocks with loops of their own, which compute every result
+    once.
 
-    Raises UsageError unless it is the outermost loop of the reduction, and made of several blocks of that size.
+    Raises UsageError unless the loop is the outermost one of the reduction, and `steps` divides it into several blocks.
     """
     b.check_placed()
     b.check_loops_only("block_reduction")
@@ -60,7 +62,7 @@ def _placed(b: Block[Reduction], depth: int, k: Var, steps: int, along: Var, nam
     outside, inside = b.loops[:depth], b.loops[depth:]
     if not any(along is x for x, _ in inside) or not any(k is x for x, _ in b.inner):
         raise UsageError(f"{k.name} has changed, or {along.name} is not inside of the partial results")
-    # The ranges of loops that are no loops of a form any more must be known in it.
+    # The outer loops are no loops of the new form, which still needs their ranges.
     around = [Axis(x.name, n) for x, n in outside]
     known: dict[Expr, Expr] = {x: axis for (x, _), axis in zip(outside, around)}
     blocks = dict(b.inner)[k] // steps
@@ -80,7 +82,7 @@ def _placed(b: Block[Reduction], depth: int, k: Var, steps: int, along: Var, nam
     sums = substituted(b.form, first, inside, inner)
     total: Expr = b.form.acc.element()
     if _is_long(b.form):
-        total = before + total  # each block is a sum of its own, so that errors grow with its length
+        total = before + total  # each block is a separate sum, so that errors grow with its length
     else:
         sums = replace(sums, init=before)
     update: Block[Reduction] = Block.of(replace(sums, stores=(Store(buffer, place, total),)))
@@ -98,11 +100,11 @@ def _placed(b: Block[Reduction], depth: int, k: Var, steps: int, along: Var, nam
 
 
 def _is_long(r: Reduction) -> bool:
-    """True for sums of floats of which blocks are sums of their own."""
+    """True for sums of floats whose blocks are separate sums."""
     is_sum = isinstance(r.update, Binary) and r.update.op == "+"
     return is_sum and r.acc.dtype.startswith("float") and math.prod(n for _, n in r.inner) > LONGEST
 
 
 def _values(b: Block[Reduction], of: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
-    """What axes are, in terms of other loops than they are now."""
+    """The value of each axis in terms of other loops."""
     return {**of, **{axis: substitute(e, of) for axis, e in b.bindings.items()}}

@@ -1,4 +1,4 @@
-"""`cache_read`: a part of an operand in a buffer of its own."""
+"""`cache_read`: a copy of a part of an operand."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from .operands import find_operand
 
 @primitive
 def cache_read(b: Block[Form], operand: Load | str, loops: Sequence[Var | str], name: str = "cached") -> Block[Form]:
-    """What an operand has for the steps of some loops, the innermost ones, copied before they run.
+    """The elements of an operand for all steps of some innermost loops, copied before these loops.
 
     ::
 
         for i in 4: for j in 8: out[i, j] = x[j, i]    ⇒    cache_read(x, [j, i])    for j in 8: for i in 4: cached[j, i] = x[j, i]
                                                                                      for i in 4: for j in 8: out[i, j] = cached[j, i]
 
-    The copy has an axis for each loop named, in that order, and is made in vectors along the last. It lies on the stack.
-    An operand may be named by its buffer, one of several that are read from it as `x[0]`, `x[1]`. Raises UsageError unless the loops are the innermost
-    ones over results.
+    The copy has an axis for each loop, in the order of `loops`, and is filled in vectors along the last. It is on the stack. The
+    operand's name is that of its buffer; several operands in one buffer are `x[0]`, `x[1]`. Raises UsageError unless the loops
+    are the innermost ones over results.
     """
     b.check_placed()
     if isinstance(operand, str):
@@ -33,7 +33,7 @@ def cache_read(b: Block[Form], operand: Load | str, loops: Sequence[Var | str], 
     chosen = [b.find(x) for x in loops]
     inside = b.loops[len(b.loops) - len(chosen) :]
     if {v for v, _ in inside} != {v for v, _ in chosen}:
-        raise UsageError("a copy is made for the innermost loops over results", help="reorder them first")
+        raise UsageError("a copy is for the innermost loops over results", help="reorder them first")
     buffer = Buffer(name, [n for _, n in chosen], operand.dtype, Scope.LOCAL)
     own = [(Var(v.name, v.dtype), n) for v, n in chosen]
     positions: dict[Expr, Expr] = {v: x for (v, _), (x, _) in zip(chosen, own)}

@@ -14,7 +14,7 @@ from .base import primitive
 
 @primitive
 def cache_write(b: Block[Form], at: Var | str) -> Block[Form]:
-    """The loops from `at` inwards inside of the accumulator, which becomes an array in registers.
+    """Moves the loops from `at` inwards inside of the accumulator, which becomes an array in registers.
 
     ::
 
@@ -23,8 +23,8 @@ def cache_write(b: Block[Form], at: Var | str) -> Block[Form]:
           for k: acc += x[i*4 + j, k] * w[k, l]    ⇒     for k: for j in 4: for l in 8: acc[j, l] += x[i*4 + j, k] * w[k, l]
           out[i*4 + j, l] = acc                          for j in 4: for l in 8: out[i*4 + j, l] = acc[j, l]
 
-    Conditions on what is read become conditions on steps of the reduction, where a step could as well not be made. Raises
-    UsageError for a block that reduces nothing.
+    Predicates of reads become conditions on steps of the reduction, if a step without them changes nothing. Raises UsageError for
+    a block without a reduction.
     """
     b.check_placed()
     if not isinstance(b.form, Reduction):

@@ -1,4 +1,4 @@
-"""`combine_rows`: the rows of windows, then their columns."""
+"""`combine_rows`: a reduction of windows along rows, then along columns."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ def combine_rows(form: AnyForm, height: int = 1, lanes: int = 1, shared: int = 0
                rows:     for y in band, col: for ky: rows[y, col] = max(rows[y, col], in[2*y + ky, col])
                columns:  for y in band, x:   for kx: acc = max(acc, rows[y, 2*x + kx])
 
-    Windows that overlap share what they have of a column, as in separable filters; TVM's `rfactor` makes such an intermediate result of a
-    loop of a reduction too. Sums of floating-point numbers are rounded in another order. A band has `height` rows of results; the
-    last one may have fewer. Of images with a few channels side by side, a column has all
-    channels. Rows of the intermediate result are whole vectors of `lanes` elements; the stages `before` and `after` fill what windows reach
-    beyond the operand with the value that the reduction begins with. `shared`: 1 if threads share the outermost loop around.
+    Overlapping windows share the results of a column, as in separable filters; TVM's `rfactor` turns a loop of a reduction into
+    such an intermediate result too. Sums of floating-point numbers are rounded in another order. A band has `height` rows of
+    results; the last one may have fewer. If an image has a few contiguous channels, a column has all of them. Rows of the
+    intermediate result are full vectors of `lanes` elements; the stages `before` and `after` fill the elements that windows read
+    beyond the operand with the initial value of the reduction. `shared`: 1 if threads share the outermost loop around.
 
-    Raises UsageError unless one operand is read, in windows with rows and columns, and for bands of more rows than there are.
+    Raises UsageError unless the stage reads one operand, in windows with rows and columns, and for bands of more rows than the
+    result has.
     """
     windows = find_windows(form)
     if windows is None:
-        raise UsageError("what is reduced are no windows with rows and columns")
+        raise UsageError("the stage reduces no windows with rows and columns")
     if not 0 < height <= windows.row[1] or lanes < 1:
         raise UsageError(f"a band has 1 to {windows.row[1]} rows, in vectors of at least 1 element")
     nest = windows.nest(height, lanes, bool(shared))

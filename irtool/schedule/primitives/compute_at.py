@@ -1,4 +1,4 @@
-"""`compute_at`: when a copy, or an intermediate result, is made."""
+"""`compute_at`: the place of a copy, or of an intermediate result, among the loops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from .base import primitive
 
 @primitive
 def compute_at(b: Block[Form], copy: str, loop: Var | str | None = None) -> Block[Form]:
-    """The copy or sums of `pack` or `block_reduction`, made in every step of a loop, for what is inside of it; without a loop, once.
+    """Computes the copy of `pack`, or the partial results of `block_reduction`, in every step of a loop, for the loops inside of
+    it; without a loop, once.
 
     ::
 
@@ -22,14 +23,14 @@ def compute_at(b: Block[Form], copy: str, loop: Var | str | None = None) -> Bloc
         for band in 4: for y in 8: … packed[band*8 + y]    ⇒      packed = …, rows of one band
                                                                   for y in 8: … packed[y]
 
-    As Halide's and TVM's `compute_at`. The loops around are settled: what comes after this changes the loops inside, and the
-    loops that make the copy, as those of a block of its own. Raises UsageError if no copy of that name is waiting, or where
-    threads would share its memory.
+    Like Halide's and TVM's `compute_at`. The loops around are fixed then: later primitives change the loops inside, and those of
+    the copy, which is a block of its own. Raises UsageError if no copy of that name is pending, or if threads would share its
+    memory.
     """
     waiting = b.pending
     if waiting is None or waiting.name != copy:
         known = waiting.name if waiting is not None else "none"
-        raise UsageError(f"no copy {copy} is waiting for a place", help=f"copies that are: {known}")
+        raise UsageError(f"no copy {copy} is pending", help=f"pending copies: {known}")
     b.check_loops_only("compute_at")
     depth = b.depth(loop) + 1 if loop is not None else 0
     block: Block[Form] = waiting.place(replace(b, pending=None), depth)

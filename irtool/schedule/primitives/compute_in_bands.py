@@ -1,4 +1,4 @@
-"""`compute_in_bands`: a stage and the next one, which reads it, some rows at a time."""
+"""`compute_in_bands`: a stage and the next one, which reads it, computed for some rows at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .base import primitive
 
 @primitive
 def compute_in_bands(stages: tuple[Map, Reduction], loop: Var | str, rows: int) -> Banded:
-    """A copy, such as one with padding, made for some steps of a loop of the stage behind it at a time.
+    """Computes a copy, such as one with padding, for `rows` steps at a time of a loop of the stage that reads it.
 
     ::
 
@@ -19,9 +19,9 @@ def compute_in_bands(stages: tuple[Map, Reduction], loop: Var | str, rows: int) 
         for y in 32: … pad[y + ky]         ⇒      pad[…] = …, 10 rows of it
                                                   for y in 8: … pad[y + ky]
 
-    The copy of a band stays in cache, and needs memory for its rows only. Unlike `compute_at`, it is about two stages of a kernel:
-    it stands first among the calls for the copy, and the loop is one of the next stage. Raises UsageError if that stage does
-    not read the copy in windows along the loop, or the rows do not divide it.
+    The copy of a band stays in cache, and needs memory for its rows only. Unlike `compute_at`, this primitive applies to two
+    stages of a kernel: it is the first of the calls for the copy, and the loop belongs to the next stage. Raises UsageError if
+    that stage does not read the copy in windows along the loop, or the rows do not divide it.
     """
     copy, reader = stages
     names = [v.name for v, _ in reader.loops]

@@ -1,4 +1,4 @@
-"""`drop_unit_loops`: no loops of one step."""
+"""`drop_unit_loops`: removal of loops of one step."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .base import primitive
 
 @primitive
 def drop_unit_loops(b: Block[Form]) -> Block[Form]:
-    """Without the loops that have one step; their variables are 0.
+    """Removes the loops that have one step; their variables become 0.
 
     ::
 
         for i in 1: for j in 8: out[i, j] = f(i, j)    ⇒    for j in 8: out[0, j] = f(0, j)
 
-    An accumulator keeps the axes that it has.
+    The axes of an accumulator stay.
     """
     for v, extent in (*b.loops, *b.inner):
         if extent == 1:

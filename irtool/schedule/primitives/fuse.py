@@ -13,14 +13,14 @@ from .base import primitive
 
 @primitive
 def fuse(b: Block[Form], outer: Var | str, inner: Var | str, name: str = "") -> Block[Form]:
-    """Two loops, one right inside of the other, as one.
+    """Fuses two loops, one directly inside of the other.
 
     ::
 
         for i in 4: for j in 16: out[i, j] = f(i, j)    ⇒    fuse(i, j)    for ij in 64: out[ij // 16, ij % 16] = f(ij // 16, ij % 16)
 
-    Where everything moves through both as through one loop, no quotient is left. Raises UsageError for loops that are not
-    next to each other.
+    If all indices move along both loops as along one, no quotient remains. Raises UsageError for loops that are not next to each
+    other.
     """
     (x, n_x), (y, n_y) = b.find(outer), b.find(inner)
     b.check_free(x)
@@ -29,7 +29,7 @@ def fuse(b: Block[Form], outer: Var | str, inner: Var | str, name: str = "") -> 
 
     over, inside = _joined(b.loops, x, y, (fused, n_x * n_y)), _joined(b.inner, x, y, (fused, n_x * n_y))
     if over is None and inside is None:
-        raise UsageError(f"{y.name} is not right inside of {x.name}")
+        raise UsageError(f"{y.name} is not directly inside of {x.name}")
     values: dict[Expr, Expr] = {x: fused // n_y, y: fused % n_y}
     bindings = {axis: substitute(e, values) for axis, e in b.bindings.items()}
     bindings.update((axis, e) for axis, e in values.items() if axis not in bindings)
@@ -41,7 +41,7 @@ def fuse(b: Block[Form], outer: Var | str, inner: Var | str, name: str = "") -> 
 
 
 def _joined(loops: tuple[Loop, ...], outer: Var, inner: Var, fused: Loop) -> tuple[Loop, ...] | None:
-    """The loops with one in the place of two; None if they are not next to each other."""
+    """The loops with `fused` in place of two; None if these are not next to each other."""
     for n, (v, _) in enumerate(loops[:-1]):
         if v is outer and loops[n + 1][0] is inner:
             return (*loops[:n], fused, *loops[n + 2 :])

@@ -1,4 +1,4 @@
-"""`loop_partition`: the range of a loop in several."""
+"""`loop_partition`: the range of a loop split into several."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def loop_partition(b: Block[Form], loop: Var | str, ranges: Sequence[tuple[int, 
         for i in 19: out[i] = f(i)    ⇒    loop_partition(i, [(0, 16), (16, 19)])    for i in 16: out[i] = f(i)
                                                                                      for i in 3: out[i + 16] = f(i + 16)
 
-    So tails are split off, and steps in which a condition holds from those in which it does not. The ranges may overlap, where
-    results may be made twice. Raises UsageError for a range that the loop does not have.
+    This splits off tails, and separates the steps for which a condition holds from the others. The ranges may overlap if results
+    may be computed twice. Raises UsageError for a range that the loop does not have.
     """
     v, extent = b.find(loop)
     for begin, end in ranges:
@@ -43,7 +43,7 @@ def _part(b: Block[Form], v: Var, extent: int, begin: int, end: int) -> Block[Fo
 
 
 def _axis(b: Block[Form], v: Var) -> Var:
-    """The axis that a loop runs over, as a whole or over one range of it."""
+    """The axis that a loop runs over, in full or over one range of it."""
     for x, _ in (*b.form.loops, *b.form.inner):
         over = b.over(x)
         if len(over) == 1 and over[0] is v and (x is v or x in b.ranges):

@@ -1,4 +1,4 @@
-"""Operands of a block by name: `x`, or `x[1]` for the second of several places at which `x` is read."""
+"""Operands of a block by name: `x`, or `x[1]` for the second of several reads of `x`."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from ..core.forms import Map, Reduction
 
 
 def operand_name(form: Map | Reduction, operand: Load) -> str:
-    """What an operand is called."""
+    """The name of an operand."""
     name = operand.source.name
     same = {e: n for n, e in enumerate(e for e in _reads(form) if e.source.name == name)}
     return f"{name}[{same[operand]}]" if len(same) > 1 and operand in same else name
 
 
 def find_operand(form: Map | Reduction, name: str) -> Load:
-    """The operand that is called so. Raises UsageError if there is none, or several."""
+    """The operand of that name. Raises UsageError unless exactly one read has the name."""
     every = {operand_name(form, e): e for e in _reads(form)}
     if name not in every:
         count = sum(1 for e in every.values() if e.source.name == name)
         known = ", ".join(every) or "none"
-        raise UsageError(f"{name} is read at {count} places, and must be at one", help=f"what is read: {known}")
+        raise UsageError(f"{name} is read at {count} places, and must be read at one", help=f"operands: {known}")
     return every[name]
 
 
 def _reads(form: Map | Reduction) -> list[Load]:
-    """The places at which operands are read, in order."""
+    """The reads of operands, in order."""
     update = (form.update,) if isinstance(form, Reduction) else ()
     every = dict.fromkeys(loads(*update, *(s.value for s in form.stores)))
     return [e for e in every if not isinstance(form, Reduction) or e.source is not form.acc]

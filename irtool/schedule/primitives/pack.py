@@ -1,4 +1,4 @@
-"""`pack`: an operand in the order in which vectors read it."""
+"""`pack`: a copy of an operand in the order in which vectors read it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCOPES = (str(Scope.LOCAL), str(Scope.GLOBAL))
 def pack(
     b: Block[Form], operand: Load | str, along: Var | str, lanes: int, name: str = "packed", scope: str = "local"
 ) -> Block[Form]:
-    """An operand of a reduction copied into the order in which vectors of `lanes` elements along a loop read it.
+    """Copies an operand of a reduction into the order in which vectors of `lanes` elements along a loop read it.
 
     ::
 
@@ -30,19 +30,19 @@ def pack(
           (where that exists)                                           packed[p, col] = x[2*col + p - 1] where that exists, else 0
                                                                       for x in 30: for k in 3: acc += packed[k % 2, x + k // 2] * w[k]
 
-    What BLIS calls packing, and Halide and TVM a `cache_read` in another layout. Along the loop the copy is contiguous, whatever
-    the operand's stride, and it holds whole vectors: zeros (or what else changes nothing) beyond the last element, and in the
-    place of what a condition keeps from being read. `compute_at` says when it is made, and for which part of the operand; `name`
-    (of a strided operand `name_0`, `name_1` …) then are blocks with loops of their own. `scope` is `local`, on the stack, or
-    `global`, in the kernel's workspace.
+    Packing as in BLIS; in Halide and TVM, a `cache_read` in another layout. Along the loop the copy is contiguous, whatever the
+    operand's stride, and has full vectors: zeros (or another value that changes nothing) follow the last element, and take the
+    place of elements that a condition excludes. `compute_at` places the copy, and thereby decides which part of the operand it
+    has; `name` (for a strided operand `name_0`, `name_1` …) then is a block with loops of its own. `scope` is `local`, on the
+    stack, or `global`, in the kernel's workspace.
 
-    Raises UsageError if nothing is reduced, for an operand that is read at several places under one name, or one stored in
-    blocks.
+    Raises UsageError for a block without a reduction, for an operand that is read at several places under one name, and for a
+    blocked layout.
     """
     b.check_placed()
     b.check_loops_only("pack")
     if not isinstance(b.form, Reduction):
-        raise UsageError("nothing is reduced", help="cache_read copies operands of what is made element by element")
+        raise UsageError("nothing is reduced", help="cache_read copies operands of elementwise stages")
     if scope not in _SCOPES or lanes < 1:
         raise UsageError(f"a copy is {' or '.join(_SCOPES)}, in vectors of at least 1 element")
     load = operand if isinstance(operand, Load) else find_operand(b.form, operand)
@@ -68,7 +68,7 @@ def _placed(
     limits = find_limits(b.form, operand, known)
     view = b.seen()
     if limits is None or any(depends(view(g), v) for g in limits.kept):
-        raise UsageError(f"a condition on what is read of {operand.source.name} is no bound of it")
+        raise UsageError(f"a condition on {operand.source.name} is no bound of its indices")
     packing = Packing.of([view(i) for i in operand.indices], limits, extents, v, lanes, view.simplify)
     buffer = Buffer(name, packing.shape, operand.dtype, Scope(scope))
     if buffer.scope == Scope.LOCAL and buffer.nbytes > KERNEL_SCRATCH:

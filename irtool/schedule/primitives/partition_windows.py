@@ -1,4 +1,4 @@
-"""`partition_windows`, `unroll_windows`: windows of different sizes one by one."""
+"""`partition_windows`, `unroll_windows`: windows of different sizes, one by one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .base import makes_stages
 
 @makes_stages
 def partition_windows(form: AnyForm, axis: Var | str) -> StagedNest:
-    """A reduction for each step of the axis along which the windows of a reduction have different sizes.
+    """Splits a reduction whose windows have different sizes along an axis into one reduction for each step of that axis.
 
     ::
 
@@ -22,8 +22,8 @@ def partition_windows(form: AnyForm, axis: Var | str) -> StagedNest:
           for k in 6 where i*14/3 + k < (i*14 + 16)/3:    ⇒   window_1:  for k in 6: acc = max(acc, in[k + 4])
             acc = max(acc, in[i*14/3 + k])                    window_2:  for k in 5: acc = max(acc, in[k + 9])
 
-    It is a `loop_partition` into single steps, after which no condition is left. The stages `window_0`, `window_1` … are then scheduled
-    by these names. Raises UsageError for a stage whose windows do not differ along the axis, and along no other.
+    It is a `loop_partition` into single steps, after which no condition remains. The stages `window_0`, `window_1` … are then
+    scheduled by these names. Raises UsageError unless the windows of the stage differ in size along this axis only.
     """
     windows = _windows(form, axis)
     stages = StagedNestBuilder()
@@ -32,7 +32,7 @@ def partition_windows(form: AnyForm, axis: Var | str) -> StagedNest:
 
 @makes_stages
 def unroll_windows(form: AnyForm, axis: Var | str) -> StagedNest:
-    """The same windows in one stage, `windows`, which is no reduction any more.
+    """Computes the same windows in one map, the stage `windows`.
 
     ::
 
@@ -40,15 +40,15 @@ def unroll_windows(form: AnyForm, axis: Var | str) -> StagedNest:
                  for k in 6 where i*14/3 + k < (i*14 + 16)/3:    ⇒                       out[1, x] = max(max(in[4, x], …
                    acc = max(acc, in[i*14/3 + k, x])                                     out[2, x] = max(max(in[9, x], …
 
-    For few short windows: each is an expression, and each step of the other loops stores the results of all of them. Raises UsageError
-    as `partition_windows` does.
+    This is for few short windows: each becomes an expression, and each step of the other loops stores the results of all of them.
+    Raises UsageError as `partition_windows` does.
     """
     stages = StagedNestBuilder()
     return stages.nest(stages.add("windows", in_one_map(_windows(form, axis)), private=False))
 
 
 def _windows(form: AnyForm, axis: Var | str) -> list[Reduction]:
-    """A reduction for each window along an axis. Raises UsageError."""
+    """A reduction for each window along an axis. Raises UsageError as `partition_windows` does."""
     along = axis_of_windows(form)
     if along is None:
         raise UsageError("the stage is no reduction of windows whose sizes differ along one axis")

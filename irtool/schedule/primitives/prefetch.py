@@ -1,4 +1,4 @@
-"""`prefetch`: an operand's next vectors brought into the cache while those at hand are used."""
+"""`prefetch`: the next vectors of an operand loaded into the cache while a reduction uses the current ones."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from .operands import find_operand
 def prefetch(
     b: Block[Form], operand: Load | str, ahead: Var | str, over: Var | str | None = None, *, steps: int = 1
 ) -> Block[Form]:
-    """Every step of a reduction asks for what it reads of an operand in the next step of a loop, or `steps` later.
+    """Every step of a reduction prefetches the lines of an operand that it reads in the next step of a loop, or `steps` steps
+    later.
 
     ::
 
         for p: for i: for k: acc[i] += x[i, k] * w[p, k]    ⇒    prefetch(w, ahead=p)
         for p: for i: for k: prefetch(w[min(p + 1, …), k]); acc[i] += x[i, k] * w[p, k]
 
-    As TVM's `prefetch`. Of weights that come from memory, a processor by itself fetches the next line only when the one before is
-    read, and begins anew with each page. `over` is a loop whose steps read the same part of the operand: each of them asks for
-    some of its lines, so that memory is busy all the time. `ahead` may also be a loop of the reduction: behind its last step, lines
-    are those that follow in memory, and beyond the operand's end nothing comes. So it is for a loop around copies or partial results
-    (`compute_at`), unless the operand ends with it: what is read first in its next step is asked for, of a sum in blocks the first
-    block. No result changes. Raises UsageError if there is no tile of accumulators, or the operand does not move with the loop
-    `ahead`, or moves with `over`.
+    Like TVM's `prefetch`. By itself, a processor fetches the next line of weights in memory only when it reads the one before,
+    and starts again at each page. `over` is a loop whose steps read the same part of the operand: each of them prefetches some of
+    its lines, so that memory is busy all the time. `ahead` may also be a loop of the reduction: behind its last step, prefetches
+    continue with the lines that follow in memory, and beyond the operand's end they load nothing. The same holds for a loop
+    around copies or partial results (`compute_at`), unless the operand ends with it: the prefetched lines are the first ones that
+    its next step reads, or those of the first block if the sum is in blocks. No result changes. Raises UsageError if the block
+    has no tile of accumulators, if the operand's indices do not depend on the loop `ahead`, or if they depend on `over`.
     """
     if not isinstance(b.form, Reduction) or not b.tile or b.window is not None:
         raise UsageError("there is no tile of accumulators", help="cache_write makes one")
@@ -43,7 +44,7 @@ def prefetch(
     first, (v, extent) = _ahead(b, load, ahead)
     shared = _outside(b, over) if over is not None else None
     if steps < 1:
-        raise UsageError(f"{steps} steps later is not ahead")
+        raise UsageError(f"steps={steps} is not ahead")
     if not any(depends(view(i), v) for i in load.indices):
         raise UsageError(f"{name} does not move with {v.name}")
     if shared is not None and any(depends(view(i), shared[0]) for i in load.indices):
@@ -54,7 +55,7 @@ def prefetch(
 
 
 def _outside(b: Block[Any], loop: Var | str) -> Loop:
-    """The loop around the accumulators. Raises UsageError if there is none."""
+    """The loop around the accumulators. Raises UsageError for other loops."""
     v, extent = b.find(loop)
     if not any(v is x for x, _ in b.outside):
         raise UsageError(f"{v.name} is not a loop around the accumulators")
@@ -62,7 +63,8 @@ def _outside(b: Block[Any], loop: Var | str) -> Loop:
 
 
 def _ahead(b: Block[Any], operand: Load, loop: Var | str) -> tuple[Load, Loop]:
-    """What is read first in a step of a loop, and the loop; of no extent if the operand goes on behind its last step."""
+    """The first read of the operand in a step of a loop, and the loop; its extent is 0 if the operand continues behind its last
+    step."""
     for n, level in enumerate(b.around):
         for v, extent, _ in level.loops:
             if v.name == loop if isinstance(loop, str) else v is loop:
@@ -73,7 +75,7 @@ def _ahead(b: Block[Any], operand: Load, loop: Var | str) -> tuple[Load, Loop]:
 
 
 def _rewound(b: Block[Any], operand: Load, levels: Sequence[Level]) -> Load:
-    """The operand at the first steps of all of the loops of the reduction that are in blocks."""
+    """The operand at the first steps of all loops of the reduction that are in blocks."""
     known = simplifier(b.form.loops, b.form.inner)
     for k, steps in (x.rewind for x in levels if x.rewind is not None):
         if not any(k is x for x, _ in b.form.inner):

@@ -14,14 +14,14 @@ from .base import primitive
 
 @primitive
 def reorder(b: Block[Form], order: Sequence[Var | str]) -> Block[Form]:
-    """The loops named, in this order, in the places that they had; other loops stay where they are.
+    """Puts the loops `order` in that order, into the positions that they had; other loops keep their positions.
 
     ::
 
         for i: for j: for k: …    ⇒    reorder([k, i])    for k: for j: for i: …
 
-    Loops over results change places among each other, loops of a reduction among each other: the reduction is inside.
-    Raises UsageError for a loop named twice, or for both kinds in one call.
+    Loops over results change positions with each other, and so do loops of a reduction, which are inside. Raises UsageError for a
+    loop named twice, or for both kinds in one call.
     """
     loop_extents = dict(b.find(x) for x in order)
     if len(loop_extents) < len(order):

@@ -23,7 +23,7 @@ def rfactor(
     along: Var | str | None = None,
     together: int = 1,
 ) -> Block[Form]:
-    """The steps of a loop of the reduction spread over several vectors of accumulators.
+    """Spreads the steps of a loop of the reduction over several vectors of accumulators.
 
     ::
 
@@ -32,13 +32,12 @@ def rfactor(
           for k: acc += x[i, k]    ⇒               for k_o: part[v, l] += x[i, (k_o*vectors + v)*lanes + l]
           out[i] = acc                             acc = 0 + the sum of part; the steps that are left; out[i] = acc
 
-    As TVM's and Halide's `rfactor` (Suriana, Adams and Kamil, Parallel Associative Reductions in Halide, 2017).
-    Several vectors are accumulated at once, so that an addition need not wait for the one before. Sums of floating-point
-    numbers are rounded in another order. Steps that are left are made in a vector that overlaps the one before.
-    To combine the lanes of one result takes longer than a few steps: for all results `along` the innermost loop over them, which are
-    as many as lanes, a vector of each is kept, these change rows and columns, and are added up. So many of them `together` are
-    summed in the same steps: what all of them are multiplied with is read once, and no addition waits for another one. Raises UsageError
-    for an update whose order matters.
+    Like TVM's and Halide's `rfactor` (Suriana, Adams and Kamil, Parallel Associative Reductions in Halide, 2017). Several vectors
+    are accumulated at once, so that an addition need not wait for the one before. Sums of floating-point numbers are rounded in
+    another order. The remaining steps are computed in a vector that overlaps the one before. Combining the lanes of one result
+    takes longer than a few steps. With `along`, the innermost loop over results, whose extent is the number of lanes, a vector
+    for each result is kept; these vectors are transposed and added up. `together` of them are summed in the same steps: a common
+    factor is read once, and no addition waits for another one. Raises UsageError for an update whose order matters.
     """
     b.check_placed()
     if b.tile or b.factor is not None:
@@ -47,7 +46,7 @@ def rfactor(
     v, extent = b.find(loop)
     update = extract_predicates(form).update if isinstance(form, Reduction) else None
     if not isinstance(update, Binary) or update.op not in COMBINED or not isinstance(update.a, Load):
-        raise UsageError("the steps of this block cannot be made in another order")
+        raise UsageError("the steps of this block cannot run in another order")
     if lanes * vectors > extent or any(v is x for x, _ in b.loops):
         raise UsageError(f"{v.name} is not a loop of the reduction with {lanes * vectors} steps")
     assert isinstance(form, Reduction)
@@ -57,7 +56,7 @@ def rfactor(
         if not b.loops or results_loop is not b.loops[-1][0] or count != lanes:
             raise UsageError(f"{results_loop.name} is not the innermost loop over results, of {lanes} steps")
         if form.guards:
-            raise UsageError(f"steps of {v.name} are made under conditions")
+            raise UsageError(f"steps of {v.name} depend on conditions")
     if together != 1 and (along is None or vectors != 1 or together < 1 or lanes % together):
         raise UsageError(
             f"{together} results together: they must divide {lanes} results along a loop, with one vector for each"
@@ -67,6 +66,6 @@ def rfactor(
     guards = [b.seen()(g) for g in extract_predicates(form).guards]
     if any(depends(g, v) or sum(depends(g, k) for k in others) > 1 for g in guards):
         if form.guards:
-            raise UsageError(f"conditions on what is read depend on {v.name}, or on several loops")
-        taken = b  # conditions stay where they are
+            raise UsageError(f"conditions on operands depend on {v.name}, or on several loops")
+        taken = b  # the conditions stay in the expressions
     return replace(taken, factor=Factor(v, lanes, vectors, results_loop, together))

@@ -1,4 +1,4 @@
-"""`sliding_window`: elements that neighbouring rows of a tile both read are loaded once."""
+"""`sliding_window`: one load for elements that neighbouring rows of a tile share."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .base import primitive
 
 @primitive
 def sliding_window(b: Block[Form], loop: Var | str) -> Block[Form]:
-    """The updates of a tile in the order of the elements that they read, each of which is read once, into a register.
+    """Orders the updates of a tile by the elements that they read, and reads each element once, into a register.
 
     ::
 
         for t, k: acc[t] += x[t + k] * w[k]    ⇒    for each y: cached = x[y]; for k: acc[y - k] += cached * w[k]
 
-    As Halide's sliding windows, within a tile of registers. Raises UsageError if the rows of the tile, its first axis, read
-    nothing in common along the loop, or it has more than 8 steps, which are written out.
+    Like Halide's sliding windows, within a register tile. Raises UsageError if the rows of the tile, its first axis, share no
+    elements along the loop, or if the loop, which is unrolled, has more than 8 steps.
     """
     chosen = b.find(loop)
     if not isinstance(b.form, Reduction) or not b.tile:
@@ -30,7 +30,7 @@ def sliding_window(b: Block[Form], loop: Var | str) -> Block[Form]:
     view = b.seen()
     window = find_sliding(Store(view.acc, view.place, view(b.form.update)), b.tile[0], chosen, view.simplify)
     if window is None:
-        raise UsageError(f"the rows of the tile read nothing in common along {chosen[0].name}")
+        raise UsageError(f"the rows of the tile share no elements along {chosen[0].name}")
     if chosen[1] > WINDOW:
-        raise UsageError(f"{chosen[0].name} has {chosen[1]} steps, and a window that slides at most {WINDOW}")
+        raise UsageError(f"{chosen[0].name} has {chosen[1]} steps, and a sliding window has at most {WINDOW}")
     return replace(b, window=window)

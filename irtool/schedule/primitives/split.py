@@ -14,14 +14,14 @@ from .base import primitive
 
 @primitive
 def split(b: Block[Form], loop: Var | str, factors: Sequence[int], names: Sequence[str] = ()) -> Block[Form]:
-    """A loop as several, whose extents multiply to its own; the first is the outermost.
+    """Splits a loop into several, whose extents multiply to its own; the first is the outermost.
 
     ::
 
         for i in 64: out[i] = f(i)    ⇒    split(i, [4, 16])    for i_o in 4: for i_i in 16: out[i_o * 16 + i_i] = f(i_o * 16 + i_i)
 
-    `names` are those of the new loops (default: `i_o`, `i_i`; of three `i_o`, `i_t`, `i_i`). What the loop's extent has more
-    than a multiple of a factor is split off with `loop_partition`. Raises UsageError if the factors do not multiply to it.
+    `names`: those of the new loops (default: `i_o`, `i_i`; for three loops `i_o`, `i_t`, `i_i`). `loop_partition` splits off a
+    remainder that the factors do not divide. Raises UsageError if the factors do not multiply to the loop's extent.
     """
     v, extent = b.find(loop)
     if math.prod(factors) != extent:

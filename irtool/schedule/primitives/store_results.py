@@ -1,4 +1,4 @@
-"""`store_tail` and `store_transposed`: how the results of a tile get to memory."""
+"""`store_tail` and `store_transposed`: the stores of a tile's results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .base import primitive
 
 @primitive
 def store_tail(b: Block[Form], results: int) -> Block[Form]:
-    """Stores the first `results` elements along the last two axes of a tile; the others are computed in vain.
+    """Stores the first `results` elements along the last two axes of a tile; the others are discarded.
 
     ::
 
@@ -28,17 +28,17 @@ def store_tail(b: Block[Form], results: int) -> Block[Form]:
 
 @primitive
 def store_transposed(b: Block[Form]) -> Block[Form]:
-    """Results by way of an array, from which they are stored along the first axis of a tile.
+    """Stores results through an array, along the first axis of a tile.
 
     ::
 
         out[l, t] = acc[t, l]    ⇒    transposed[t, l] = acc[t, l]; out[l, 0:T] = transposed[0:T, l]
 
-    Single elements of a vector, each in a line of memory of its own, would take longer than the reduction. Raises UsageError
-    for a tile that has not two axes and the elements of a vector, or where results do not lie side by side along the first.
+    Storing single elements of a vector, each in a cache line of its own, would take longer than the reduction. Raises UsageError
+    unless the tile has two axes and the lanes of a vector, and results are contiguous along the first axis.
     """
     view = b.seen()
     stores = [view.store(s) for s in b.form.stores]
     if len(b.tile) != 3 or not is_transposed(stores, b.tile[-1][0], b.tile[:-1], view.simplify):
-        raise UsageError("results do not lie side by side along the first axis of a tile")
+        raise UsageError("results are not contiguous along the first axis of a tile")
     return replace(b, transposed=True)

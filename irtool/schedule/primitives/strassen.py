@@ -12,7 +12,8 @@ from .base import makes_stages
 
 @makes_stages
 def strassen(form: AnyForm, rows: int, columns: int, lanes: int, bands: int = 0) -> StagedNest:
-    """A product of matrices as seven products of halves, in place of eight: of sums of the data's quarters with sums of the weights'.
+    """A product of matrices as seven products of half the size, in place of eight: sums of the data's quarters times sums of the
+    weights'.
 
     ::
 
@@ -22,16 +23,16 @@ def strassen(form: AnyForm, rows: int, columns: int, lanes: int, bands: int = 0)
           out[i, o] = f(acc)                           for p, i, o, k: product[i, p, o] += sums[p, i, k] * weights[p, k, o]
                                                        for pairs of rows, o: result = products, added; out = f(result)
 
-    After Strassen (1969). `rows` pairs of rows are multiplied at a time, for so many `columns` of each half, in vectors of `lanes`
-    elements. What is added is on the stack; with `bands` it is in the workspace, for all rows in so many steps. The stages `sums`,
-    `product`, `result` and `out` are then scheduled by these names.
+    After Strassen (1969). `rows` pairs of rows are multiplied at a time, for `columns` columns of each half, in vectors of
+    `lanes` elements. The sums are on the stack; with `bands` they are in the workspace, for all rows in `bands` steps. The stages
+    `sums`, `product`, `result` and `out` are then scheduled by these names.
 
-    The weights are added when the program is built, for the columns that stand here. Raises UsageError for a stage that cannot be
-    computed so, and for rows, columns or bands that it cannot be divided into.
+    The build adds the weights, for the given `columns`. Raises UsageError for a stage that the algorithm does not support, and
+    for rows, columns or bands that do not divide it.
     """
     if not isinstance(form, ProductOfHalves):
         raise UsageError(
-            "the stage is no product that strassen is for",
+            "the stage is no product that strassen supports",
             help="float32, with constant weights and an even number of vectors side by side in data and results; not --math=strict",
         )
     t = tiling_by_hand(form.product, rows, columns, lanes, bands)

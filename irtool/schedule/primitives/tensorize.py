@@ -18,30 +18,30 @@ from .base import primitive
 
 @primitive
 def tensorize(b: Block[Form], loop: Var | str, intrinsic: str) -> Block[Form]:
-    """The steps of a loop of the reduction as one intrinsic, which processors have an instruction for.
+    """Replaces the steps of a loop of the reduction by one intrinsic, for which processors have an instruction.
 
     ::
 
         for i: for k_o in 16: for k_i in 4:                          for i: for k_o in 16:
           acc += int32(x[k_o*4 + k_i]) * int32(w[i, k_o*4 + k_i])  ⇒   acc += dot4_u8s8(pack4(x[k_o*4], …), pack4(w[i, k_o*4], …))
 
-    As in TVM, an intrinsic is described by the loop nest that it stands for (`tir.int8_dot.meaning`, `tir.bf16_dot.meaning`), and a step of the loop
-    has to do what a step of that nest does. Numbers that lie in memory one after the other are read as words. Sums of integers stay
-    what they are, bit by bit; `dot2_bf16` adds its second product first, so that the last digits may change.
+    As in TVM, a loop nest describes an intrinsic (`tir.int8_dot.meaning`, `tir.bf16_dot.meaning`), and a step of the loop has to
+    match a step of that nest. Contiguous numbers are read as words. Sums of integers stay the same, bit by bit; `dot2_bf16` adds
+    its second product first, so that the last digits may change.
 
-    Raises UsageError for another intrinsic, another number of steps, and steps that do something else.
+    Raises UsageError for an unknown intrinsic, another number of steps, and steps that do not match.
     """
     b.check_placed()
     b.check_loops_only("tensorize")
     known = intrinsics()
     if intrinsic not in known:
-        raise UsageError(f"there is no intrinsic {intrinsic}", help=nearest(intrinsic, list(known)) or ", ".join(known))
+        raise UsageError(f"unknown intrinsic {intrinsic}", help=nearest(intrinsic, list(known)) or ", ".join(known))
     kind = known[intrinsic]
     v, extent = b.find(loop)
     if not isinstance(b.form, Reduction) or not any(v is x for x, _ in b.inner):
         raise UsageError(f"{v.name} is not a loop of the reduction")
     if extent != kind.numbers:
-        raise UsageError(f"{intrinsic} makes {kind.numbers} steps, and {v.name} has {extent}", help="split it first")
+        raise UsageError(f"{intrinsic} takes {kind.numbers} steps, and {v.name} has {extent}", help="split it first")
     whole = b.again()
     r: Any = whole.form
     if r.guards or not is_step(r, kind.meanings[intrinsic]):

@@ -15,14 +15,14 @@ from .split import split
 
 @primitive
 def tile(b: Block[Form], loops: Sequence[Var | str], factors: Sequence[int]) -> Block[Form]:
-    """Each of the loops split by a factor, those over the steps of a block inside of all the others.
+    """Splits each of the loops by a factor; the loops over the steps of a block are inside of all others.
 
     ::
 
         for i in 32: for j in 64: …    ⇒    tile([i, j], [4, 16])    for i_o in 8: for j_o in 4: for i_i in 4: for j_i in 16: …
 
-    As TVM's and Halide's `tile`: `split`, `split` and `reorder` in one. The loops are all over results, or all of the reduction.
-    Raises UsageError if a factor does not divide its loop; `loop_partition` splits off what is left over.
+    Like TVM's and Halide's `tile`: `split`, `split` and `reorder` in one. The loops are all over results, or all of the
+    reduction. Raises UsageError if a factor does not divide its loop; `loop_partition` splits off the remainder.
     """
     chosen = [b.find(x) for x in loops]
     if len(chosen) != len(factors):

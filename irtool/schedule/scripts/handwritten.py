@@ -5,7 +5,7 @@
     print(s)                      # the loops, as they are now
     nest = s.lower()              # a loop nest, which irtool.to_text prints
 
-A stage begins with a loop for each of its axes. What nobody scheduled stays so.
+A stage begins with a loop for each of its axes, and stays so unless it is scheduled.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ..core.nest import lower_all
 
 
 class StageSchedule:
-    """One stage. Every primitive is a method of its name (`split`, `fuse`, `reorder`, `vectorize`, `cache_write` …) and gives the
-    stage again; after `loop_partition`, `part(n)` is one of its parts.
+    """The schedule of one stage. Every primitive is a method of its name (`split`, `fuse`, `reorder`, `vectorize`, `cache_write`
+    …) and returns the schedule; after `loop_partition`, `part(n)` is one of its parts.
 
     Attributes:
         name: the tensor that the stage computes.
-        parts: the loops of its parts; one, unless it was partitioned.
-        trace: the primitives that were called, as a script has them.
+        parts: the blocks of its parts; one, unless it was partitioned.
+        trace: the calls of primitives, as a script has them.
     """
 
     def __init__(self, name: str, form: Map | Reduction) -> None:
@@ -48,9 +48,9 @@ class StageSchedule:
         return [(v.name, extent) for b in self.parts for v, extent in (*b.loops, *b.inner)]
 
     def part(self, number: int) -> Part:
-        """A part of the stage, from 0. Raises UsageError if there is none of that number."""
+        """The part of the stage with that number, from 0. Raises UsageError for an unknown number."""
         if not 0 <= number < len(self.parts):
-            raise UsageError(f"{self.name} has {len(self.parts)} parts: there is no part {number}")
+            raise UsageError(f"{self.name} has {len(self.parts)} parts, and no part {number}")
         return Part(self, number)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -61,7 +61,7 @@ class StageSchedule:
 
 
 class Part:
-    """A part of a stage; every primitive is a method, as of a stage."""
+    """A part of a stage; every primitive is a method."""
 
     def __init__(self, stage: StageSchedule, number: int) -> None:
         self.stage = stage
@@ -72,17 +72,18 @@ class Part:
 
 
 def _by_hand() -> list[str]:
-    """Primitives for one stage: stages begin as maps and reductions, of which none makes several."""
+    """The names of primitives for one stage that do not split it into several: stages of a kernel begin as maps and
+    reductions."""
     named = [(n, getattr(primitives, n)) for n in primitives.__all__]
     return [n for n, p in named if getattr(p, "by_hand", False) and not getattr(p, "makes_stages", False)]
 
 
 def _method(stage: StageSchedule, number: int, name: str, again: Any) -> Callable[..., Any]:
-    """A primitive as a method."""
+    """The primitive `name` as a method."""
     known = _by_hand()
     if name not in known:
         help = nearest(name, known)
-        raise AttributeError(f"there is no primitive {name}" + (f": {help}" if help else ""))
+        raise AttributeError(f"unknown primitive {name}" + (f": {help}" if help else ""))
 
     def apply(*args: Any, **options: Any) -> Any:
         if again is stage and len(stage.parts) > 1:
@@ -103,7 +104,7 @@ def _method(stage: StageSchedule, number: int, name: str, again: Any) -> Callabl
 
 
 def _check_whole(block: Block[Any], loop: Any, ranges: Sequence[tuple[int, int]]) -> None:
-    """Raises UsageError if ranges leave out steps of a loop."""
+    """Raises UsageError if the ranges leave out steps of a loop."""
     v, extent = block.find(loop)
     reached = 0
     for begin, end in sorted(ranges):
@@ -111,14 +112,15 @@ def _check_whole(block: Block[Any], loop: Any, ranges: Sequence[tuple[int, int]]
             break
         reached = max(reached, end)
     if reached != extent:
-        raise UsageError(f"the ranges do not make the {extent} steps of {v.name}, all of them and no more")
+        raise UsageError(f"the ranges do not cover exactly the {extent} steps of {v.name}")
 
 
 class Schedule:
     """A kernel that is scheduled by hand.
 
     Attributes:
-        stages: those that have a schedule, by the name of what they compute. Sorting and the like, which is no formula, has none.
+        stages: the schedules of its maps and reductions, by the names of their tensors. Sorting and other stages that are no
+            formula have none.
     """
 
     def __init__(self, kernel: Kernel, attrs: Mapping[str, Any] | None = None, target: VectorTarget = USUAL) -> None:
@@ -141,7 +143,7 @@ class Schedule:
         return name
 
     def __getitem__(self, what: str | Tensor) -> StageSchedule:
-        """The stage of that name, or of a tensor. Raises UsageError if there is none."""
+        """The stage of that name, or of a tensor. Raises UsageError for an unknown name."""
         name = what.name if isinstance(what, Tensor) else what
         if name not in self.stages:
             known = ", ".join(self.stages) or "none"
@@ -149,7 +151,7 @@ class Schedule:
         return self.stages[name]
 
     def lower(self) -> PrimFunc:
-        """The loop nest, over flat buffers, as `LowerTE` makes them. Raises UsageError if a schedule cannot be kept."""
+        """The loop nest, over flat buffers, as `LowerTE` builds it. Raises UsageError for a schedule that cannot be lowered."""
         nests: list[Stmt] = []
         for form, stage in self._stages:
             nests.append(nest_of(form) if stage is None else lower_all(stage.parts, self._target))

@@ -1,6 +1,6 @@
-"""Schedules made by hand: the primitives of chosen stages, read from a text such as `build --explain` prints.
+"""Schedules by hand: primitives for chosen stages, read from a text such as `build --explain` prints.
 
-    # the kernel's name, a regular expression; its stage with the most work, or that of a number
+    # a regular expression for the kernel's name; then its stage with the most work, or the stage of a number
     .*conv2d.*:
       split(ax1, [2, 4], [ax1_o, ax1_t])
       vectorize(ax3_v)
@@ -16,13 +16,13 @@
         vectorize(col)
       cache_write(ax1)
 
-`choose` gives a stage an offer of a strategy, by its label, as tables of measurements have it::
+`choose` gives a stage the candidate of a strategy with a label, as tables of measurements have it::
 
     .*softmax.*:
       choose("attention: 16 rows")
 
-`attention`, `winograd`, `strassen`, `combine_rows`, `partition_windows` and `unroll_windows` make several stages of one. They come first,
-and what belongs to each of these stages stands below its name::
+`attention`, `winograd`, `strassen`, `combine_rows`, `partition_windows` and `unroll_windows` split a stage into several. They
+come first; the calls for each of the new stages follow below its name::
 
     .*conv2d_nn_relu:
       winograd(tile=4, tiles=14, filters=64, lanes=16)
@@ -32,9 +32,9 @@ and what belongs to each of these stages stands below its name::
         split(o, [1, 4, 16])
         …
 
-Every part begins with the whole stage, and what stands before the first one; together they must make all results. What fills a
-copy is scheduled under its name, as a stage of its own. What belongs to a part or a copy is indented further; parts may have
-copies and parts.
+Every part begins with the entire stage, after the calls before the first part; together the parts must compute all results. The
+fill of a copy is scheduled under its name, like a stage. Calls for a part or a copy are indented further; parts may have copies
+and parts.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ _BANDS = "compute_in_bands"
 _CHOOSE = "choose"
 _PRIMITIVES = tuple(n for n in primitives.__all__ if getattr(getattr(primitives, n), "by_hand", False))
 MAKERS = tuple(n for n in _PRIMITIVES if getattr(getattr(primitives, n), "makes_stages", False))
-"""Primitives that make several stages of one."""
+"""Primitives that split a stage into several."""
 
 _HEADER = re.compile(r"(?P<kernel>\S+)(?:\s+stage\s+(?P<stage>\d+))?\s*:")
 
 
 @dataclass(frozen=True)
 class PrimitiveCall:
-    """A primitive with its arguments, and the line of the script that it stands in."""
+    """A primitive with its arguments, and its line in the script."""
 
     line: int
     name: str
@@ -81,32 +81,33 @@ class PrimitiveCall:
     options: tuple[tuple[str, Any], ...]
 
     def apply(self, b: Block[Form]) -> Block[Form]:
-        """The block after it. Raises UsageError, with the line."""
+        """The block after the call. Raises UsageError, with the line."""
         if self.name == _BANDS:
             raise self.refused(
                 f"{_BANDS} is for two stages", help="it comes first, for a stage that the next one reads"
             )
         if self.name in MAKERS:
-            raise self.refused(f"{self.name} makes stages of a whole stage", help="it comes first, without others")
+            raise self.refused(f"{self.name} splits an entire stage", help="it comes first, without others")
         block = self._call(b)
         if not isinstance(block, list):
             return block
         if len(block) != 1:
-            raise self.refused(f"{self.name} makes several parts", help=f"write {PART}")
+            raise self.refused(f"{self.name} gives several parts", help=f"write {PART}")
         return block[0]
 
     def on_stages(self, copy: Map, reader: Reduction) -> Banded:
-        """Two stages in bands. Raises UsageError, with the line."""
+        """Both stages in bands. Raises UsageError, with the line."""
         banded: Banded = self._call((copy, reader))
         return banded
 
     def on_form(self, form: AnyForm) -> StagedNest:
-        """The stages that it makes of one. Raises UsageError, with the line."""
+        """The stages into which the call splits a form. Raises UsageError, with the line."""
         nest: StagedNest = self._call(form)
         return nest
 
     def with_arguments(self, function: Callable[..., Answer]) -> Answer:
-        """What a function makes of the arguments, by the names that they have. Raises UsageError, with the line."""
+        """The value of a function called with the arguments of the primitive, by their names. Raises UsageError, with the
+        line."""
 
         def named(_: None, *args: Any, **options: Any) -> Answer:
             return function(**arguments_of(getattr(primitives, self.name), args, options))
@@ -131,7 +132,7 @@ class PrimitiveCall:
 
 @dataclass
 class BlockScript:
-    """What is done to a block: calls, and groups for what fills its copies, in order; then each of the parts."""
+    """The steps for a block, in order: calls, and groups for fills of its copies; then the script of each part."""
 
     line: int
     name: str = ""
@@ -139,7 +140,7 @@ class BlockScript:
     parts: list[BlockScript] = field(default_factory=list)
 
     def apply(self, b: Block[Form]) -> list[Block[Form]]:
-        """The parts of a block. Raises UsageError if they do not make all of its results."""
+        """The parts of a block. Raises UsageError if they do not compute all of its results."""
         blocks = self._run(b)
         check_whole(blocks, b.form, self.line)
         return blocks
@@ -155,7 +156,7 @@ class BlockScript:
         except UsageError as error:
             raise _at_line(self.line, error) from None
         blocks = self._parts(b) if self.parts else [b]
-        for form in forms[1:]:  # axes that steps have made; the first ones are the caller's
+        for form in forms[1:]:  # axes of copies; the caller checks the first ones
             check_whole(blocks, form, self.line)
         return blocks
 
@@ -171,7 +172,7 @@ class BlockScript:
         return blocks
 
     def fill(self, b: Block[Form]) -> Block[Form]:
-        """The block, with what fills a copy scheduled. Raises UsageError, with the line."""
+        """The block, with the fill of a copy scheduled. Raises UsageError, with the line."""
         try:
             parts = b.fill(self.name)
         except UsageError as error:
@@ -184,24 +185,24 @@ class BlockScript:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """What is done to the stages of a kernel whose name is matched: to that of a number, or the one with the most work."""
+    """The script for a stage of the kernels whose names match: the stage of that number, or the one with the most work."""
 
     kernel: str
     stage: int | None
     group: BlockScript
 
     bands: PrimitiveCall | None = None
-    """What is done to the stage and the next one together, before anything else."""
+    """The call for the stage and the next one together, before all others."""
 
     nest: PrimitiveCall | None = None
-    """What makes several stages of the stage; the groups are for these."""
+    """The call that splits the stage into several; the groups are for these."""
 
     offer: str = ""
-    """Which offer of a strategy the stage gets, in place of primitives."""
+    """The label of the candidate that the stage gets, in place of primitives."""
 
     @property
     def line(self) -> int:
-        """Where it begins."""
+        """The line at which the entry begins."""
         return self.group.line
 
     def refused(self, message: str, help: str) -> UsageError:
@@ -209,11 +210,11 @@ class Entry:
         return UsageError(f"line {self.line} of the schedule: {message}", help=help)
 
     def apply(self, b: Block[Form]) -> list[Block[Form]]:
-        """The parts of a stage. Raises UsageError if they do not make all of its results."""
+        """The parts of a stage. Raises UsageError if they do not compute all of its results."""
         return self.group.apply(b)
 
     def lower_stages(self, form: AnyForm, target: VectorTarget) -> Stmt:
-        """The nest of a stage of which several are made. Raises UsageError, with the line."""
+        """The nest of a stage that is split into several. Raises UsageError, with the line."""
         assert self.nest is not None
         nest = self.nest.on_form(form)
         nests: dict[str, list[Stmt]] = {}
@@ -237,7 +238,7 @@ class Entry:
 
 @dataclass
 class Script:
-    """Entries, and which of them have been found a stage."""
+    """The entries of a script, and those among them that matched a stage."""
 
     entries: tuple[Entry, ...] = ()
     used: set[Entry] = field(default_factory=set)
@@ -248,8 +249,8 @@ _SCRIPT: ContextVar[Script | None] = ContextVar("script", default=None)
 
 @contextmanager
 def scripted(text: str) -> Iterator[None]:
-    """Stages that the text names are scheduled by it. Raises UsageError for a text that cannot be read, and at the end for an
-    entry that was for no stage."""
+    """Schedules the stages that the text names by it. Raises UsageError for a text that cannot be read, and at the end for an
+    entry that matched no stage."""
     script = Script(tuple(read_script(text)))
     token = _SCRIPT.set(script)
     try:
@@ -260,12 +261,12 @@ def scripted(text: str) -> Iterator[None]:
         if e not in script.used:
             stage = f" with a map or a reduction as stage {e.stage}" if e.stage is not None else ""
             raise UsageError(
-                f"line {e.line} of the schedule: there is no kernel {e.kernel}{stage}", help="--explain names them"
+                f"line {e.line} of the schedule: no kernel matches {e.kernel}{stage}", help="--explain names them"
             )
 
 
 def entry_for(kernel: str, stage: int, main: bool) -> Entry | None:
-    """What the present script says of a stage; the first entry that does counts."""
+    """The first entry of the current script for a stage; None without one. `main`: the stage has the most work of its kernel."""
     script = _SCRIPT.get()
     for e in script.entries if script is not None else ():
         if (e.stage == stage or (e.stage is None and main)) and re.fullmatch(e.kernel, kernel):
@@ -309,7 +310,7 @@ def read_script(text: str) -> list[Entry]:
 
 
 def _with_offer(e: Entry) -> Entry:
-    """Raises UsageError if an offer is not named alone, by its label."""
+    """The entry with its candidate. Raises UsageError unless `choose` is the only call, with one label."""
     calls = [s for s in e.group.steps if isinstance(s, PrimitiveCall) and s.name == _CHOOSE]
     if not calls:
         return e
@@ -320,7 +321,7 @@ def _with_offer(e: Entry) -> Entry:
 
 
 def _with_nest(e: Entry) -> Entry:
-    """Raises UsageError if calls are for the whole of a stage of which several are made."""
+    """The entry with its call that splits the stage. Raises UsageError if other calls are for the stage before it is split."""
     first = e.group.steps[0] if e.group.steps else None
     if not isinstance(first, PrimitiveCall) or first.name not in MAKERS:
         return e
@@ -328,7 +329,7 @@ def _with_nest(e: Entry) -> Entry:
     line = next((s.line for s in (*others, *e.group.parts) if isinstance(s, PrimitiveCall) or s in e.group.parts), None)
     if line is not None:
         raise UsageError(
-            f"line {line} of the schedule: {first.name} has made several stages", help="NAME: chooses one of them"
+            f"line {line} of the schedule: {first.name} has split the stage", help="NAME: chooses one of the new stages"
         )
     return replace(e, nest=first, group=replace(e.group, steps=others))
 
@@ -342,21 +343,21 @@ def _with_bands(e: Entry) -> Entry:
 
 @dataclass
 class _Open:
-    """A group that lines are added to. `indent`: that of its header; `body`: that of its first line."""
+    """A group to which lines are added. `indent`: that of its header; `body`: that of its first line."""
 
     indent: int
     group: BlockScript
     body: int | None = None
 
     def ends(self, indent: int, is_header: bool) -> bool:
-        """True if a line is not in it any more. Calls may stand right below a header, no further inside."""
+        """True if a line no longer belongs to the group. Calls may have the indentation of their header."""
         return indent < (self.indent if self.body is None else self.body) or (is_header and indent <= self.indent)
 
     def add(self, step: PrimitiveCall | BlockScript) -> None:
         """Adds a step. Raises UsageError behind parts."""
         if self.group.parts:
             raise UsageError(
-                f"line {step.line} of the schedule: it stands behind the parts", help="indent what belongs to a part"
+                f"line {step.line} of the schedule: it follows the parts", help="indent the calls for a part"
             )
         self.group.steps.append(step)
 

@@ -1,7 +1,7 @@
-"""Choices that were measured, which take the place of those that strategies' costs make; see `irtool.tune`.
+"""Measured choices of strategies, in place of those by estimated cost; see `irtool.tune`.
 
-A table has the label of a candidate for the key of a stage. The key tells what a stage computes, on which shapes and layouts,
-and nothing of names: the same convolution has one key in all networks.
+A table maps the key of a stage to the label of a candidate. The key depends on the computation, the shapes and the layouts of a
+stage, and on no names: the same convolution has one key in all networks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TABLE: ContextVar[Mapping[str, str] | None] = ContextVar("tuned", default=None)
 
 @contextmanager
 def tuned(table: Mapping[str, str]) -> Iterator[None]:
-    """Within it, stages get the candidates whose labels the table has for their keys."""
+    """Gives stages the candidates whose labels the table has for their keys, inside of the `with` block."""
     token = _TABLE.set(table)
     try:
         yield
@@ -34,7 +34,7 @@ def tuned(table: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def noting() -> Iterator[list[Any]]:
-    """Gives the list of the stages (`strategies.base.Stage`) for which a strategy is chosen within it."""
+    """Gives the list of the stages (`strategies.base.Stage`) that are scheduled inside of the `with` block."""
     noted: list[Any] = []
     token = _NOTED.set(noted)
     try:
@@ -44,14 +44,14 @@ def noting() -> Iterator[list[Any]]:
 
 
 def note_stage(stage: Any) -> None:
-    """Notes a stage where `noting` asked for it."""
+    """Adds a stage to the list of `noting`, if there is one."""
     noted = _NOTED.get()
     if noted is not None:
         noted.append(stage)
 
 
 def measured_choice(form: AnyForm) -> str | None:
-    """The label of the candidate that the present table has for a stage; None if it has none."""
+    """The label of the candidate that the current table has for a stage; None if it has none."""
     table = _TABLE.get()
     return table.get(stage_key(form)) if table else None
 
@@ -65,14 +65,14 @@ def stage_key(form: AnyForm) -> str:
         if isinstance(s, Store):
             used[s.buffer] = None
     written = [b for b in used if b not in own]
-    # Sets have no order; which buffer is which is told by the body, where each is numbered as it appears.
+    # Sets have no order; the body identifies the buffers, which are numbered there as they appear.
     buffers = sorted(f"{b.dtype} {b.shape} {b.layout} {b.scope}" for b in buffers_read(form) if b not in own)
     words = structural_words(PrimFunc("", written, nest, len(written)))
     return sha256(repr((words, buffers)).encode()).hexdigest()[:16]
 
 
 def _constants_last(e: Expr) -> Expr:
-    """Extremes with a constant have it behind the other operand: on which side it stands decides about NaN, and not about speed."""
+    """Extremes with a constant as their second operand: its position decides about NaN, and not about speed."""
     if isinstance(e, Binary) and e.op in ("max", "min") and isinstance(e.a, Const) and not isinstance(e.b, Const):
         return Binary(e.op, e.b, e.a, e.dtype)
     return e
