@@ -67,7 +67,7 @@ compare: $(STAMP)-compare
 	.venv-compare/bin/python -m benchmarks.compare --precision bfloat16 --write
 	.venv-compare/bin/python -m benchmarks.compare --mcpu x86-64-v3 --write
 
-# Every stage of the schedule and every strategy switched off in turn, on the networks of the side-by-side and 55 others: writes
+# Every stage of the schedule and every strategy switched off in turn, on the networks of the side-by-side, 55 others and single operators: writes
 # docs/ablation.md. Many hours; results are kept in build/ablation, and an interrupted run goes on. CC="ccache cc" saves half of the time.
 ablation: $(STAMP)-compare
 	.venv-compare/bin/python -m pip install --quiet --disable-pip-version-check timm torchvision

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import irtool
+from benchmarks.ablation.build import Builder
 from benchmarks.ablation.changes import Changes
 from benchmarks.ablation.lines import lines_of
 from benchmarks.ablation.page import page
 from benchmarks.ablation.record import Record, read_records
 from benchmarks.ablation.turns import compare, settled_ratio
+from benchmarks.operators.table import BY_NAME as OPERATORS
 from irtool.schedule import SCHEDULE, strategies, without
 
 TEXT = """#[version = "0.0.5"]
@@ -93,6 +95,7 @@ def test_the_page_lists_what_moves_none_and_what_moves_few(tmp_path: Path) -> No
     record(tmp_path, "unet", FuseKernels=timed(1.5), FuseEpilogues=timed(1.005), BlockSums=timed(0.9))
     record(tmp_path, "lstm", "int8", FuseKernels=timed(1.2), winograd={"failed": "UsageError: none left"})
     record(tmp_path, "espcn", FuseKernels=timed(1.1), BlockSums={"same": True}, HalveProducts={"same": True})
+    record(tmp_path, "softmax", FuseEpilogues=timed(1.3), HalveProducts={"failed": "why"})
     espcn = Record(tmp_path, "espcn", "float32")
     espcn.facts["active"] = ["FuseKernels", "SliceConstants"]
     espcn.save()
@@ -109,13 +112,18 @@ def test_the_page_lists_what_moves_none_and_what_moves_few(tmp_path: Path) -> No
             "What is needed",
         )
     )
-    assert "- `FuseEpilogues`\n" in nothing and "BlockSums" not in nothing and "FuseKernels" not in nothing
+    assert (
+        "- `FuseEpilogues`; single operators: softmax 1.30\n" in nothing
+        and "BlockSums" not in nothing
+        and "FuseKernels" not in nothing
+    )
     assert "- `SliceConstants`: ESPCN\n" in nothing  # active, and not measured
     assert "- `WidenHalves`: BERT-base, 128\n" in nothing  # the time was over before its turn
     assert "- `ShareLoops`: newer than the measurements\n" in nothing
-    assert "- `HalveProducts`\n" in none and "FuseEpilogues" not in none
+    assert "- `HalveProducts`; single operators: softmax needs it\n" in none and "FuseEpilogues" not in none
     assert "- `BlockSums`: U-Net, 128² 0.90\n" in few and "FuseKernels" not in few
     assert "- `winograd`, by 1: UsageError: none left\n" in needed
+    assert "and 1 single operators" in text and "| softmax |" not in text
     row = next(line for line in text.splitlines() if line.startswith("| `FuseKernels`"))
     assert [c.strip() for c in row.split("|")][2:9] == ["3", "3", "3", "0", "1.50 U-Net, 128²", "", "1.256"]
 
@@ -125,3 +133,11 @@ def test_a_network_that_cannot_be_measured_is_listed(tmp_path: Path) -> None:
     r.facts = {"error": "export: there is no operator"}
     r.save()
     assert "- VGG-16: export: there is no operator\n" in page(read_records(tmp_path))
+
+
+def test_a_single_operator_is_built_as_networks_are() -> None:
+    single = OPERATORS["softmax"]
+    builder = Builder(single.module(), {}, single.inputs())
+    build = builder.build()
+    assert "row_reduction" in build.active and [*builder.inputs] == ["a"]
+    build.close()

@@ -1,6 +1,6 @@
 """The worth of each stage of the schedule and each strategy: networks without it, beside networks with all of them.
 
-    python -m benchmarks.ablation                             all networks in float32; results are kept in build/ablation
+    python -m benchmarks.ablation                             all networks and single operators in float32; results are kept in build/ablation
     python -m benchmarks.ablation --precision int8,bfloat16   other precisions, of the networks of the side-by-side
     python -m benchmarks.ablation --only unet --switch FuseKernels,winograd
     python -m benchmarks.ablation --write                     docs/ablation.md, from the results that are kept

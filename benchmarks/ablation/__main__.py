@@ -13,6 +13,7 @@ from irtool.schedule import without
 
 from ..compare.export import NETWORKS as COMPARED
 from ..compare.precisions import PRECISIONS
+from ..operators.table import BY_NAME as OPERATORS
 from .build import switches
 from .networks import NETWORKS
 from .page import page
@@ -26,7 +27,7 @@ EXPORTS = ROOT / "build" / "compare"
 def main() -> None:
     """Exports what is missing, measures what has no result yet, prints it as it comes; with --write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.ablation", description=__doc__)
-    parser.add_argument("--only", default="", help="networks, separated by commas")
+    parser.add_argument("--only", default="", help="networks and operators, separated by commas")
     parser.add_argument(
         "--switch", default="", help="stages and strategies, separated by commas; all of them if not given"
     )
@@ -51,13 +52,16 @@ def main() -> None:
             pass
     except UsageError as error:
         parser.error(str(error))
-    chosen = options.only.split(",") if options.only else [*COMPARED, *NETWORKS]
+    known = [*COMPARED, *NETWORKS, *OPERATORS]
+    chosen = options.only.split(",") if options.only else known
     for name in chosen:
-        if name not in COMPARED and name not in NETWORKS:
-            parser.error(f"unknown network {name}; there are {', '.join([*COMPARED, *NETWORKS])}")
+        if name not in known:
+            parser.error(f"unknown network or operator {name}; there are {', '.join(known)}")
     for precision in options.precision.split(","):
         if precision not in PRECISIONS:
             parser.error(f"unknown precision {precision}; there are {', '.join(PRECISIONS)}")
+        if precision != "float32" and options.only and not OPERATORS.keys().isdisjoint(chosen):
+            parser.error("single operators are measured in float32")
         for name in chosen:
             if options.only or precision == "float32" or name in (PRECISIONS[precision].networks or COMPARED):
                 _measure(name, precision, names, options)
@@ -68,13 +72,13 @@ def main() -> None:
 def _measure(name: str, precision: str, names: list[str], options: argparse.Namespace) -> None:
     """Has a process measure what is missing of a network; what is wrong with the network is its result."""
     record = Record(RESULTS, name, precision)
-    done = _enough(options.enough) if options.enough else set()
+    done = _enough(options.enough, name in OPERATORS) if options.enough else set()
     missing = [s for s in names if options.again or (s not in record.switches and s not in done)]
     if not missing or ("error" in record.facts and not options.again):
         return
     print(f"{name}, {precision}: {len(missing)} switches", flush=True)
     model = EXPORTS / f"{name}.onnx"
-    if not model.exists():
+    if not model.exists() and name not in OPERATORS:
         module = "compare" if name in COMPARED else "ablation"
         error = _run([f"benchmarks.{module}.export", name, str(EXPORTS)], options.limit)
         if not model.exists():
@@ -98,9 +102,9 @@ def _measure(name: str, precision: str, names: list[str], options: argparse.Name
         print(f"  {error}", flush=True)
 
 
-def _enough(count: int) -> set[str]:
-    """The switches that move so many networks, or that these need."""
-    records = read_records(RESULTS)
+def _enough(count: int, operators: bool) -> set[str]:
+    """The switches that move so many networks, or single operators, or that these need."""
+    records = [r for r in read_records(RESULTS) if (r.network in OPERATORS) == operators]
     return {s for s in switches() if sum(r.moved(s) or r.needs(s) for r in records) >= count}
 
 

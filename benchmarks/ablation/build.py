@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +24,7 @@ from irtool.driver.prepare import prepare_entries
 from irtool.driver.report import make_report
 from irtool.driver.stages import run_stages
 from irtool.infer import require_types
+from irtool.ir import Module
 from irtool.passes import run_passes
 from irtool.schedule import SCHEDULE, strategies, without
 from irtool.schedule.scripts.tuned import noting
@@ -76,20 +77,27 @@ class Build:
 
 
 class Builder:
-    """Schedules one ONNX model in one precision. `inputs` are its inputs, for one thread."""
+    """Schedules one module in one precision. `inputs` are its inputs, for one thread, in the order of the parameters without a weight."""
 
-    def __init__(self, model: Path, precision: str = EXACT) -> None:
-        inputs = dict(np.load(model.with_suffix(".npz")))
-        module, params = irtool.from_onnx(model, shapes={n: a.shape for n, a in inputs.items()})
-        names = [p.name for p in module[_ENTRY].params if p.name not in params]
-        self.inputs = dict(zip(names, inputs.values(), strict=True))
+    def __init__(
+        self, module: Module, weights: Mapping[str, Any], inputs: Sequence[Any], precision: str = EXACT
+    ) -> None:
+        names = [p.name for p in module[_ENTRY].params if p.name not in weights]
+        self.inputs = dict(zip(names, inputs, strict=True))
         self._options = options = choose_options(
             "c", ({}, {"mcpu": "native"}), name=_NAME, entries=(_ENTRY,), emit="c", precision=precision
         )
-        source = require_types(bind_weights(module, params, options.entries), options.entries)
+        source = require_types(bind_weights(module, weights, options.entries), options.entries)
         if precision != EXACT:
             source = lower_precision(source, precision, options.entries, partial(run_passes, opt_level=3)).module
         self._prepared = prepare_entries(source, options)
+
+    @staticmethod
+    def of_onnx(model: Path, precision: str = EXACT) -> Builder:
+        """That of an ONNX file, with inputs in the `.npz` beside it."""
+        inputs = dict(np.load(model.with_suffix(".npz")))
+        module, weights = irtool.from_onnx(model, shapes={n: a.shape for n, a in inputs.items()})
+        return Builder(module, weights, list(inputs.values()), precision)
 
     def build(self, off: Sequence[str] = ()) -> Build:
         """The network with these stages and strategies switched off; `active` is that of a build with all. Raises whatever scheduling

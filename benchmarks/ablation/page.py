@@ -9,6 +9,7 @@ import benchmarks.__main__ as benchmarks
 from irtool.schedule import SCHEDULE
 
 from ..compare.export import NETWORKS as COMPARED
+from ..operators.table import BY_NAME as OPERATORS
 from .build import switches
 from .lines import lines_of
 from .networks import NETWORKS
@@ -20,7 +21,8 @@ FEW = 2
 
 def page(records: Sequence[Record]) -> str:
     """Markdown of the results. A network in another precision counts as another network."""
-    measured = [r for r in records if "active" in r.facts]
+    measured = [r for r in records if "active" in r.facts and r.network not in OPERATORS]
+    operators = [r for r in records if "active" in r.facts and r.network in OPERATORS]
     broken = [r for r in records if "error" in r.facts]
     return f"""# Ablation
 
@@ -30,28 +32,30 @@ Each stage of the schedule and each strategy is switched off by itself, and the 
 with it: above 1, it makes the network faster. It is that of the fastest runs or the median over pairs of turns, whichever is nearer to 1, in time of
 the thread on a processor. Other work on the machine evicts caches all the same: a change of a few percent is a hint, until it is measured again on a quiet
 machine. Networks whose C text is the same without it are not timed. A change of less than {LIMIT:.0%} is none. "Needed" is what a network cannot be built without, or computes
-wrong results without. A network in another precision counts as another network. Measured were {_counts(measured)}.
+wrong results without. A network in another precision counts as another network. Measured were {_counts(measured)}, and {len(operators)} single operators
+with operands that only the run knows (those of `python -m benchmarks.operators`).
 {_missing(measured)}
 ## Stages and strategies
 
 "Active" are the networks that it changes; of these "measured" have a result, and "moved" differ by more than {LIMIT:.0%}. The mean is the geometric one over
-the networks that were timed. "Lines" are those of its module and of modules that nothing else imports.
+the networks that were timed. "Operators" are the single ones that it moves or that need it, and the most that one takes without it. "Lines" are those
+of its module and of modules that nothing else imports.
 
-| | active | measured | moved | needed by | most without it | least without it | mean | lines |
-|---|---|---|---|---|---|---|---|---|
-{chr(10).join(_row(s, measured) for s in switches())}
+| | active | measured | moved | needed by | most without it | least without it | mean | operators | most | lines |
+|---|---|---|---|---|---|---|---|---|---|---|
+{chr(10).join(_row(s, measured, operators) for s in switches())}
 
 ## What moves no network
 
 Measured on every network that it is active in:
 
-{_list(s for s in switches() if _is_active(s, measured) and _is_settled(s, measured) and not _moving(s, measured))}
+{_list(_with_operators(s, operators) for s in switches() if _is_active(s, measured) and _is_settled(s, measured) and not _moving(s, measured))}
 Active in networks that it was not measured on, and so not judged yet:
 
 {_list(_open(s, measured) for s in switches() if not _is_settled(s, measured) and not _moving(s, measured))}
 ## What is active in no network
 
-{_list(s for s in switches() if _is_tried(s, measured) and not _is_active(s, measured))}
+{_list(_with_operators(s, operators) for s in switches() if _is_tried(s, measured) and not _is_active(s, measured))}
 ## What moves one network or two
 
 {_list(_with_networks(s, measured) for s in switches() if 0 < len(_moving(s, measured)) <= FEW)}
@@ -96,8 +100,8 @@ def _timed(switch: str, records: Sequence[Record]) -> list[tuple[float, str]]:
     return sorted((x["ratio"], _title(r)) for r, x in results if "ratio" in x and not x.get("wrong"))
 
 
-def _row(switch: str, records: Sequence[Record]) -> str:
-    timed = _timed(switch, records)
+def _row(switch: str, records: Sequence[Record], operators: Sequence[Record]) -> str:
+    timed, alone = _timed(switch, records), _timed(switch, operators)
     done = [r for r in records if switch in r.switches and not r.switches[switch].get("same")]
     cells = [
         f"`{switch}`",
@@ -108,6 +112,8 @@ def _row(switch: str, records: Sequence[Record]) -> str:
         _extreme(timed[-1:], 1.0),
         _extreme(timed[:1], -1.0),
         f"{math.exp(sum(math.log(x) for x, _ in timed) / len(timed)):.3f}" if timed else "",
+        str(len(_moving(switch, operators))),
+        _extreme(alone[-1:], 1.0),
         str(lines_of(switch)),
     ]
     return f"| {' | '.join(cells)} |"
@@ -123,6 +129,8 @@ def _title(r: Record) -> str:
 
 
 def _network_title(name: str) -> str:
+    if name in OPERATORS:
+        return name
     return COMPARED[name].title if name in COMPARED else NETWORKS[name].network.title
 
 
@@ -132,11 +140,19 @@ def _list(items: object) -> str:
 
 
 def _with_networks(switch: str, records: Sequence[Record]) -> str:
-    parts = (
-        f"{_title(r)} " + ("needs it" if r.needs(switch) else f"{r.switches[switch]['ratio']:.2f}")
-        for r in _moving(switch, records)
+    return f"`{switch}`: {_effects(switch, _moving(switch, records))}"
+
+
+def _with_operators(switch: str, operators: Sequence[Record]) -> str:
+    """A switch that networks do not need, with the single operators that it moves."""
+    moving = _moving(switch, operators)
+    return f"`{switch}`; single operators: {_effects(switch, moving)}" if moving else f"`{switch}`"
+
+
+def _effects(switch: str, moving: Sequence[Record]) -> str:
+    return ", ".join(
+        f"{_title(r)} " + ("needs it" if r.needs(switch) else f"{r.switches[switch]['ratio']:.2f}") for r in moving
     )
-    return f"`{switch}`: {', '.join(parts)}"
 
 
 def _needing(switch: str, records: Sequence[Record]) -> str:

@@ -1,7 +1,7 @@
 """Measures switches of one network: `python -m benchmarks.ablation.worker MODEL NAME PRECISION FOLDER SECONDS SWITCH,…`.
 
 Each result goes into the network's record at once. What the side-by-side has as the precision int8 is a quantized file, which is built as
-it is; other precisions are those of `irtool build --precision`.
+it is; other precisions are those of `irtool build --precision`. Of a single operator, MODEL is not read.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..compare.precisions import PRECISIONS
+from ..operators.table import BY_NAME as OPERATORS
 from .build import Build, Builder, switches
 from .record import Record
 from .turns import compare
@@ -22,7 +23,10 @@ def main() -> None:
     model, name, precision, folder, seconds, chosen = sys.argv[1:7]
     about = PRECISIONS[precision]
     record = Record(Path(folder), name, precision)
-    builder = Builder(about.model(Path(model)), about.build.get("precision", "float32"))
+    if name in OPERATORS:
+        builder = Builder(OPERATORS[name].module(), {}, OPERATORS[name].inputs())
+    else:
+        builder = Builder.of_onnx(about.model(Path(model)), about.build.get("precision", "float32"))
     baseline = builder.build()
     active = [s for s in switches() if s in baseline.active]
     record.facts = {**_sizes(baseline), "active": active}

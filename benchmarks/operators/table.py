@@ -167,3 +167,5 @@ OPERATORS = (
     Single("gradient of softmax", ((512, 1000), (512, 1000)), "multiply(nn.softmax(%a), %b)", lambda t, f, a, b: f.softmax(a, -1) * b, gradient=True),
     Single("gradient of dense", ((64, 768), (768, 768)), "nn.dense(%a, %b, units=768)", lambda t, f, a, b: f.linear(a, b), gradient=True),
 )  # fmt: skip
+
+BY_NAME = {single.name: single for single in OPERATORS}
