@@ -61,8 +61,8 @@ MISTAKES = [
     (lambda s, n: s["nobody"], "no stage computes nobody"),
     (lambda s, n: s[n].split("nowhere", [2, 3]), "no loop is called nowhere"),
     (lambda s, n: s[n].split(), "missing"),
-    (lambda s, n: s[n].loop_partition(s[n].loops[0][0], [(0, 2), (3, 6)]), "do not make the 6 steps"),
-    (lambda s, n: s[n].loop_partition(s[n].loops[0][0], [(0, 7)]), "do not make the 6 steps"),
+    (lambda s, n: s[n].loop_partition(s[n].loops[0][0], [(0, 2), (3, 6)]), "do not cover exactly the 6 steps"),
+    (lambda s, n: s[n].loop_partition(s[n].loops[0][0], [(0, 7)]), "do not cover exactly the 6 steps"),
 ]
 
 
@@ -75,5 +75,5 @@ def test_mistakes(mistake, message: str) -> None:
 
 def test_unknown_primitives() -> None:
     lowered, _ = lowered_dense()
-    with pytest.raises(AttributeError, match="no primitive vectorise"):
+    with pytest.raises(AttributeError, match="unknown primitive vectorise"):
         irtool.create_schedule(lowered)[lowered.outputs[0]].vectorise("i")
