@@ -1,4 +1,4 @@
-"""An estimate of the cycles that a product takes in tiles of registers, its operands being in the caches."""
+"""Estimated cycles of a product of matrices in register tiles, with operands in the caches."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def _tile_cycles(rows: int, vectors: int, steps: int, target: VectorTarget) -> f
 
 
 def plain_cycles(updates: int, weight_bytes: int, target: VectorTarget) -> float:
-    """Cycles of so many multiply-adds with weights of so many bytes, as the formula has them."""
-    # Of narrower vectors, a tile takes so long that what begins and ends it is hidden: `gemm_cost` reaches its peak as well.
+    """Cycles of a number of multiply-adds without an algorithm that saves some, with `weight_bytes` of weights."""
+    # With narrower vectors a tile takes long enough to hide its beginning and end, and reaches the peak, as in `gemm_cost`.
     near = REACHED_PEAK if target.vector_bytes >= 64 else 1.0
     cycles = updates / (target.lanes(FLOAT32_BYTES) * target.multiply_adds * near)
     return cycles + (stream_cycles(weight_bytes) if weight_bytes * 2 > target.streamed_bytes else 0)
 
 
 def stream_cycles(nbytes: int, times: int = 1) -> float:
-    """Cycles in which weights come from beyond the second cache, so many times in a run."""
+    """Cycles to read weights from beyond the L2 cache `times` times in a run."""
     return nbytes * times / (LAST_CACHE_RATE if nbytes <= LAST_CACHE else MEMORY_RATE)
 
 
 def weight_cycles(nbytes: int, target: VectorTarget) -> float:
-    """Cycles in which a network reads all its weights once in a run: from the second cache where that holds all of them."""
+    """Cycles in which a network reads all its weights once in a run: from the L2 cache if that holds all of them."""
     return nbytes / SECOND_CACHE_RATE if nbytes <= target.l2_cache_bytes else stream_cycles(nbytes)

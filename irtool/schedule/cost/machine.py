@@ -1,8 +1,8 @@
 """All constants of the cost model: unit, measurement, processor and date of each.
 
-Sizes and rates of the processor itself are fields of `VectorTarget`; what holds for all processors so far is here, and nowhere else in
-`schedule` (see `tests/schedule/test_constants.py`). "Margins" are factors by which one way must win, as an estimate is not exact.
-"Inherited" is what stood in the code without a measurement that anybody recorded, and was not measured again.
+Sizes and rates of the processor itself are fields of `VectorTarget`; constants for all processors are here, and nowhere else in
+`schedule` (see `tests/schedule/test_constants.py`). "Margins" are factors by which an alternative must win, as estimates are not
+exact. "Inherited" constants have no recorded measurement, and were not measured again.
 """
 
 from ...tir.dtypes import itemsize
@@ -29,7 +29,7 @@ CACHE_WAY = 4096
 """Bytes of one way of the L1 cache: a page, so that a set is found without a translation."""
 
 CROWDED_LINES = 2
-"""Lines at the same place of the L1 cache that leave room for what is read and fetched ahead. Transposes; inherited."""
+"""Lines in the same set of the L1 cache that leave room for operands and prefetched lines. Transposes; inherited."""
 
 STRIP_BYTES = 512
 """Bytes of each row in a strip of a transpose, and of rows so short that a strip of them is read as one. Inherited."""
@@ -38,11 +38,11 @@ SCATTERED_STORE = 8
 """Cycles to store a result alone, in a line whose other elements are stored much later. 2026-11-27; 2 was assumed before."""
 
 SHUFFLED_READ = 3
-"""Loads that a vector of every second or third element takes the time of: two or three, and shuffles. Inherited."""
+"""Loads whose time a vector of every second or third element takes: two or three, and shuffles. Inherited."""
 
 GATHERED_ELEMENT = 1.5
-"""Cycles to load an element and put it into its lane of a vector, or to take it out and store it in a near line, beside other work.
-Alone it takes 0.5 and 1.0 (Zen 3, AVX2, 2026-11-29)."""
+"""Cycles to load an element and insert it into its lane of a vector, or to extract it and store it in a near line, beside other
+work. Alone it takes 0.5 and 1.0 (Zen 3, AVX2, 2026-11-29)."""
 
 # Vectors and registers
 
@@ -50,14 +50,15 @@ NARROWEST_VECTOR = 16
 """Bytes of the narrowest vectors that compilers have instructions for on all processors with vectors."""
 
 FEWEST_LANES = NARROWEST_VECTOR // FLOAT32_BYTES
-"""Elements that are worth a vector, or a square of a transpose; channels beside each other that are worth none are fewer."""
+"""The fewest elements that are worth a vector, or a square of a transpose; an image with fewer contiguous channels is
+interleaved."""
 
 SHORTEST_PERIOD = 64
-"""Elements after which an operand begins again that are worth a loop of their own: some vectors. Assumed; Zen 3, 2026-11-29."""
+"""The shortest period of an operand that is worth a loop of its own: some vectors. Assumed; Zen 3, 2026-11-29."""
 
 TOGETHER = 4
-"""Vectors, rows or comparisons made at a time, so that none waits for the one before: as many as a multiply-add has cycles of latency.
-Inherited."""
+"""Vectors, rows or comparisons in flight at a time, so that none waits for the one before: the latency of a multiply-add in
+cycles. Inherited."""
 
 WIDEST_TILE = 8
 """Vectors side by side in a tile of registers at most. Inherited; blocks of layouts have half of them."""
@@ -72,7 +73,7 @@ LOAD_CYCLES = 0.06
 """Cycles by which a load delays a step whose sums hide it. Inherited."""
 
 FULL_REGISTERS = 0.03
-"""Part of a step that is lost where no register is left for what is loaded ahead. Inherited."""
+"""Part of a step that is lost if no register is left for loads ahead. Inherited."""
 
 CROWDED_REGISTER = 0.05
 """Part of a step that is lost for each register that a tile lacks. Inherited."""
@@ -114,7 +115,7 @@ TILE_STORE = 24
 """Cycles to store a matrix tile of 16 rows and read its sums again. Sapphire Rapids, 2026-11-24."""
 
 TILE_LATENCY = 52
-"""Cycles until a sum is there that the next instruction adds to. Sapphire Rapids, 2026-11-24."""
+"""Cycles until the next instruction can add to the same sum. Sapphire Rapids, 2026-11-24."""
 
 REGISTER_TILE_PEAK = 0.85
 """Share of their peak that tiles of registers reach, beside matrix tiles. Sapphire Rapids, 2026-11-24."""
@@ -144,45 +145,45 @@ STEP_STORES = 256
 # Margins
 
 GAIN = 0.9
-"""Most of the time of the plain way that another way may take: transformed convolutions, matrix tiles. The time of a long sum in blocks
-over that without was never less, either: 2026-11-23, processor not recorded."""
+"""Largest share of the time of the plain algorithm that an alternative may take: transformed convolutions, matrix tiles. Long
+sums in blocks never took less than this share of the time without blocks: 2026-11-23, processor not recorded."""
 
 WINOGRAD_GAIN_OF_MEMORY = 0.8
-"""The same where transformed weights are larger than the caches: other users of memory take their time. Inherited."""
+"""The same if transformed weights exceed the caches: other users of memory slow them down. Inherited."""
 
 STRASSEN_GAIN = 0.97
-"""Most of the time of a plain product that a product of halves may take. Inherited."""
+"""Largest share of the time of a plain product that a product of halves may take. Inherited."""
 
 ALIKE = 1.05
-"""Plans count as equally fast with one thread up to so many times the fewest cycles; and the mean of the cycles of one thread and twice
-those of one of two may be so many times the best: with more, two threads lose what one gains. ResNet-50, 2026-11-24."""
+"""Plans count as equally fast with one thread up to this multiple of the fewest cycles. The mean of t(1) and 2 t(2), for t(n)
+cycles of n threads, may also be this multiple of the best: with more, two threads lose what one gains. ResNet-50, 2026-11-24."""
 
 MEMORY_WORTH = 1.2
-"""Cycles that a plan may take over one which takes more memory. Inherited."""
+"""Cycles that a plan may take, as a multiple of those of a plan that needs more memory. Inherited."""
 
 NARROW_SQUARES = 0.3
 """Squares half as wide cost two to this power. int8 1024 x 1024, Zen 4, 2026-11-23."""
 
 MOST_LEFT = 0.6
-"""Part of the work, reads or bytes that may be left where longer code or a copy saves the others. Reads of rows made together: Zen 4,
-2026-11-26; padding of dilated windows, and constants read in part: inherited."""
+"""Largest part of the work, reads or bytes that may remain if longer code or a copy saves the others. Reads of rows computed
+together: Zen 4, 2026-11-26; padding of dilated windows, and constants read in part: inherited."""
 
 REUSE = 8
-"""Rows that read the same operand for which packing it in a run, or a tile of it, pays. Inherited."""
+"""Rows that must read an operand before packing it in a run, or a tile of it, pays. Inherited."""
 
 FEWEST_RESULTS = 16
-"""Uses of what is split off, widened or partitioned that make up for it: products have as many, windows fewer. Inherited."""
+"""Uses that make up for a split, a conversion or a partition: products have as many, windows fewer. Inherited."""
 
 SHARED_KERNELS = 3
-"""Kernels that are worth one in their place which reads its numbers from memory. Inherited."""
+"""Kernels that are worth one kernel in their place which reads its numbers from memory. Inherited."""
 
 # Code and time of the compiler
 
 WRITTEN_OUT = 16
-"""Copies of a step, a part or a window that are written one after the other. Inherited."""
+"""The most copies of a step, a part or a window that are unrolled. Inherited."""
 
 LOOKED_AT = 256
-"""Steps of a loop, or kernels of a chain, of which each is looked at. Inherited."""
+"""The most steps of a loop, or kernels of a chain, that are examined one by one. Inherited."""
 
 MANY_TILES = (24, 32, 48, 64)
-"""Winograd tiles in blocks for which weights come from far away: what estimates choose from. Inherited."""
+"""Numbers of Winograd tiles in a block for weights that come from memory; estimates choose among them. Inherited."""

@@ -1,4 +1,5 @@
-"""Estimates for element-by-element nests, in cycles per element. One that lies beside others takes a vector's part of a cycle."""
+"""Estimates for elementwise nests, in cycles per element. A vector of contiguous elements takes each of them a lane's share of a
+cycle."""
 
 from __future__ import annotations
 
@@ -12,13 +13,15 @@ from .machine import GATHERED_ELEMENT, SHUFFLED_READ
 
 
 def scalar_cycles(m: Map) -> float:
-    """Of elements made one by one: a load or a store, and its place, takes a cycle."""
+    """Cycles of scalar code: a load or a store, with its address, takes a cycle."""
     return len(m.stores) + len(dict.fromkeys(loads(*(s.value for s in m.stores))))
 
 
 def vector_cycles(m: Map, along: Var, lanes: int, target: VectorTarget, channels: int = 0) -> float:
-    """Of vectors along a loop: an operand that does not lie side by side is shuffled if it is near, and gathered if it is far apart. The
-    vectors of so many `channels` side by side are loaded once for all of them."""
+    """Cycles of vectors along a loop: operands with a stride of 2 or 3 are shuffled, and those with larger strides are gathered.
+
+    `channels`: the number of interleaved channels, whose vectors are loaded once for all of them.
+    """
     simplify = simplifier(m.loops)
     cycles = 1 / lanes
     for e in dict.fromkeys(loads(*(s.value for s in m.stores))):
@@ -26,7 +29,7 @@ def vector_cycles(m: Map, along: Var, lanes: int, target: VectorTarget, channels
         if channels and step == channels:
             cycles += (1 / target.loads + step - 1) / lanes
         elif step in (2, 3):
-            # as many loads, of which each but the first is shuffled into the ones before it
+            # as many loads, and a shuffle for each but the first
             cycles += (step / target.loads + step - 1) / lanes
         elif step is None:
             cycles += SHUFFLED_READ / target.loads / lanes
@@ -36,5 +39,6 @@ def vector_cycles(m: Map, along: Var, lanes: int, target: VectorTarget, channels
 
 
 def square_cycles(side: int, target: VectorTarget) -> float:
-    """Of a square of so many rows that changes them for columns: each is loaded, shuffled with others in halves, and stored."""
+    """Cycles of a square of `side` rows that is transposed in registers: each row is loaded, shuffled with others in halves, and
+    stored."""
     return (1 / target.loads + math.log2(side) + 1) / side

@@ -1,9 +1,9 @@
-"""Register tiles: how many results a kernel keeps in accumulators at once.
+"""Register tiles: the numbers of results that a kernel keeps in accumulators at once.
 
-A step of the reduction multiplies `a` values of one operand with `b` vectors of the other: `a * b` multiply-adds for
-`a + b` loads. The tile must fit the registers (`a * b` accumulators, the vectors, one more), have enough independent
-accumulators to hide the latency of a multiply-add, and divide the extents where it can: tails are done by narrower tiles. Sizes
-are computed, not searched for, as Low et al. do it (Analytical Modeling Is Enough for High-Performance BLIS, 2016).
+A step of the reduction multiplies `a` values of one operand with `b` vectors of the other: `a * b` multiply-adds for `a + b`
+loads. The tile must fit the registers (`a * b` accumulators, the vectors, one more), have enough independent accumulators to hide
+the latency of a multiply-add, and divide the extents if possible: narrower tiles compute the tails. Sizes are computed, not
+searched for, after Low et al. (Analytical Modeling Is Enough for High-Performance BLIS, 2016).
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .machine import (
 
 @dataclass(frozen=True)
 class Tile:
-    """Steps along the broadcast operand's axis, vectors along the vector operand's."""
+    """Steps along the broadcast operand's axis, and vectors along the vector operand's."""
 
     rows: int
     vectors: int
 
     @property
     def points(self) -> int:
-        """Accumulators."""
+        """The number of accumulators."""
         return self.rows * self.vectors
 
 
@@ -48,13 +48,15 @@ def choose_tile(
     together: int = 1,
     across: bool = False,
 ) -> Tile:
-    """The tile for `rows` by `vectors` results. `shared_rows` False: the operands have nothing in common to reuse.
+    """The tile for `rows` by `vectors` results.
 
-    `block`: so many vectors of the vector operand lie side by side, and a tile should not reach over them (0: any number).
-    `far`: the vector operand comes from memory; if registers hold two vectors of all rows, a tile has all rows, so that memory is
-    read in one stream and never waits for a second tile.
-    `together`: an instruction makes so many rows, of which those that do not exist are made in vain, and takes as many vectors of columns.
-    `across`: a tile may be of several blocks where the sums of a single one would wait for each other.
+    Args:
+        shared_rows: true if the rows share the vector operand.
+        block: the number of contiguous vectors of the vector operand; a tile should not cross blocks (0: any number).
+        far: true if the vector operand comes from memory. If registers hold two vectors of all rows, a tile then has all rows, so
+            that memory is read in one stream and never waits for a second tile.
+        together: the rows that one instruction computes, with as many vectors of columns. Rows beyond the last one are discarded.
+        across: true if a tile may have several blocks if the sums of a single one would wait for each other.
     """
     best = (float("inf"), Tile(1, 1))
     least = (
@@ -77,16 +79,19 @@ def choose_tile(
 def tile_cost(
     rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1, shared_rows: bool = True
 ) -> float:
-    """Cycles per vector of results and step, of `rows` by `vectors` of them in such tiles, tails included. `shared_rows`: whether steps along
-    rows share the vector operand; if not, each of them reads a vector of its own."""
+    """Cycles per vector of results and step, for `rows` by `vectors` results in such tiles, tails included. `shared_rows`: true
+    if steps along rows share the vector operand; if not, each of them reads a vector of its own."""
     return _cost(rows, vectors, tile, target, shared_rows, together)
 
 
 def vectors_per_block(
     vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bool = False, together: int = 1
 ) -> int:
-    """The width of the blocks, in vectors, with which tiles of that many rows and vectors cost least. `may_pad`: the last block may
-    be filled up with zeros; otherwise the width divides the vectors. `far`, `together`: see `choose_tile`. So a tile reads one stream."""
+    """The width of blocks, in vectors, for which tiles of `rows` by `vectors` results cost least, so that a tile reads one
+    stream.
+
+    `may_pad`: zeros may fill the last block; otherwise the width divides the vectors. `far`, `together`: see `choose_tile`.
+    """
     width = _width(vectors, rows, target, may_pad, far, together, WIDEST_TILE // 2)
     if width * rows < target.latency:
         width = _width(vectors, rows, target, may_pad, far, together, WIDEST_TILE)
@@ -102,7 +107,7 @@ def _width(vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bo
             continue
         tile = choose_tile(rows, whole, target, block=width, far=far, together=together)
         if tile.vectors != width > 1 and ((far and tile.rows == rows) or width % tile.vectors == 0):
-            continue  # it would read a part of each block, and later another
+            continue  # the tile would read each block in several parts
         cost = tile_cost(rows, whole, tile, target, together) * whole / vectors
         if cost < best[0] * (1 - 1e-6):
             best = (cost, width)
@@ -110,8 +115,11 @@ def _width(vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bo
 
 
 def choose_window(rows: int, vectors: int, target: VectorTarget, overlap: bool = True) -> Tile:
-    """The tile where results share nothing but neighbouring elements: a few rows of one vector, more vectors where there
-    are few rows. Where windows do not `overlap`, nothing is shared: vectors that lie one after the other, in the order of memory."""
+    """The tile for results that share nothing but neighbouring elements: a few rows of one vector, or more vectors if there are
+    few rows.
+
+    If windows do not `overlap`, results share nothing: the tile is one row of contiguous vectors.
+    """
     if not overlap and vectors >= TOGETHER:
         parts = -(-vectors // (2 * TOGETHER))
         return Tile(1, -(-vectors // parts))
@@ -143,7 +151,7 @@ def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: boo
 
 
 def _lacking(x: int, y: int, target: VectorTarget) -> int:
-    """Registers that AVX2 lacks for a step: accumulators, the vectors, and one value of a row at a time."""
+    """The registers that AVX2 lacks for a step: accumulators, the vectors, and one value of a row at a time."""
     return max(0, x * y + y + 1 - target.registers) if is_avx2(target) else 0
 
 
@@ -153,13 +161,13 @@ def is_avx2(target: VectorTarget) -> bool:
 
 
 def _crowding(x: int, y: int, target: VectorTarget) -> int:
-    """Registers that a tile of `x` rows and `y` vectors lacks.
+    """The registers that a tile of `x` rows and `y` vectors lacks.
 
-    Compilers load ahead what a step broadcasts, and keep accumulators in memory where registers are too few for both. The
-    numbers are those that gcc was seen to bear without loss.
+    Compilers load broadcast operands ahead, and spill accumulators to memory if registers are too few for both. The limits are
+    those up to which gcc showed no loss.
     """
     if (target.vector_bytes, target.registers) == (16, 16):
-        return 0  # SSE has no multiply-add: what is in memory costs nothing beside products and sums.
+        return 0  # SSE has no multiply-add: memory operands cost nothing beside products and sums.
     if target.vector_bytes == 64:
         return max(0, x * y + x - target.registers - 4)  # A multiply-add can broadcast an operand from memory.
     if target.registers == 16:

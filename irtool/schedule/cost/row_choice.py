@@ -1,4 +1,4 @@
-"""Vectorization of sums of rows in memory: the loop for the vectors, and their number of elements."""
+"""Vectorization of sums of rows in memory: the vectorized loop, and its number of lanes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .machine import TOGETHER
 
 
 def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
-    """The number of the inner loop along which rows are summed in vectors; None if there is none."""
+    """The number of the inner loop along which rows are summed in vectors; None if no loop can be."""
     lanes = target.lanes_of(r.acc.dtype)
     update = r.update
     if lanes < 4 or r.acc.dtype == "bool" or not isinstance(update, Binary):
         return None
     is_float = dtypes.is_float(r.acc.dtype)
     if is_float and dtypes.bits(r.acc.dtype) < 32 and update.op not in EXTREMES:
-        return None  # sums rounded so often depend on their order
+        return None  # sums in 16 bits depend on their order
     if update.op not in COMBINED or not isinstance(update.a, Load) or update.a.source is not r.acc:
         return None
     if reads(update.b, r.acc):
@@ -39,7 +39,7 @@ def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
             continue
         if 1 not in moving.values() or any(s not in (0, 1) for s in moving.values()):
             continue
-        # Short rows that overlap, or are read many times, are not worth it, unless many are summed; products of integers have instructions
+        # Short rows that overlap, or are read many times, are not worth vectors, unless many are summed; products of integers have instructions
         # of their own.
         least = lanes if math.prod(m for _, m in r.inner) < TOGETHER * lanes else lanes // 2
         if (extent >= least and is_float) or all(e.source.size >= r.work for e, s in moving.items() if s):
@@ -48,8 +48,10 @@ def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
 
 
 def row_cycles(r: Reduction, n: int, target: VectorTarget) -> float:
-    """Cycles per update of rows that are summed in vectors along the inner loop `n`: loads, and where there are few vectors the latency of
-    a sum; then the combination of lanes, in halves, for each result."""
+    """Cycles per update of rows that are summed in vectors along the inner loop `n`.
+
+    They are the cycles of loads, or for few vectors the latency of a sum; then those of the horizontal reduction of each result.
+    """
     v, extent = r.inner[n]
     lanes = row_width(extent, target.lanes_of(r.acc.dtype))
     vectors = -(-extent // lanes)
@@ -61,16 +63,16 @@ def row_cycles(r: Reduction, n: int, target: VectorTarget) -> float:
 
 
 def row_width(extent: int, lanes: int) -> int:
-    """Lanes for a row: those of the processor's vectors, or fewer for a short one."""
+    """Lanes for a row: those of the processor's vectors, or fewer for a short row."""
     while lanes > 4 and extent < lanes:
         lanes //= 2
     return lanes
 
 
 def row_count(forms: Sequence[AnyForm], target: VectorTarget) -> int:
-    """Into how many rows the work of a kernel's stages falls: those of its sums of rows, which are as many in all of them.
+    """The number of rows that the stages of a kernel sum, if it is the same for all of its sums of rows.
 
-    -1 if there is no sum, 0 where sums are of another kind or there is work that is neither.
+    -1 for a kernel without sums, 0 for a kernel with other sums, or with stages that are neither maps nor sums.
     """
     counts = set()
     for f in forms:
@@ -82,5 +84,5 @@ def row_count(forms: Sequence[AnyForm], target: VectorTarget) -> int:
 
 
 def _sums_rows(r: Reduction, target: VectorTarget) -> bool:
-    """True for sums of rows, but not for those of windows, of which several share the weights."""
+    """True for sums of rows, but not for those of windows, several of which share the weights."""
     return choose_row_axis(r, target) is not None and (len(r.inner) == 1 or factors(r) is None)

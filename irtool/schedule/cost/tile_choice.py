@@ -22,7 +22,7 @@ from .register_tiles import Tile, choose_tile, choose_window, tile_cost
 
 @dataclass(frozen=True)
 class TileChoice:
-    """Which loop is vectorized with how many lanes, which is tiled, and the tile."""
+    """The vectorized loop with its number of lanes, the loop of the tile's rows, and the tile."""
 
     vector: int
     lanes: int
@@ -33,17 +33,19 @@ class TileChoice:
     """Estimated cycles per update."""
 
     shared: bool = True
-    """Whether the steps of the tile's rows share an operand; otherwise what they share is in neighbouring elements."""
+    """True if the steps of the tile's rows share an operand; otherwise they share neighbouring elements only."""
 
     again: bool = False
-    """Whether results may be made twice: the last vector then overlaps the one before."""
+    """True if results may be computed twice: the last vector then overlaps the one before."""
 
 
 def choose_register_tile(
     r: Reduction, target: VectorTarget, again: bool = False, gathered: bool = False
 ) -> TileChoice | None:
-    """The tile for a reduction; None if no spatial loop can be vectorized. `again`: results may be made twice. `gathered`:
-    vectors may be assembled from elements that lie apart by any stride."""
+    """The tile for a reduction; None if no spatial loop can be vectorized.
+
+    `again`: results may be computed twice. `gathered`: vectors may be assembled from elements with any stride.
+    """
     lanes = accumulator_lanes(r, target)
     if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32", "int8", "uint8"):
         return None
@@ -77,11 +79,11 @@ def _plan_along(
     contiguous = apart = far = assembled = 0
     for e in operands(split):
         s = stride(simplify, e.source.offset(e.indices), inner)
-        # Every third element takes three loads: it must be near.
+        # A stride of 3 takes three loads: the elements must be near.
         if s not in (0, 1, 2) and not (s == 3 and e.source.scope == Scope.LOCAL):
             if not gathered or s is None:
                 return None
-            assembled += 1 if itemsize(e.dtype) >= 4 else 2  # narrow ones are widened, too
+            assembled += 1 if itemsize(e.dtype) >= 4 else 2  # narrow elements are widened, too
         contiguous += s != 0
         far += s != 0 and e.source.nbytes > target.l2_cache_bytes
         apart += s in (2, 3)
@@ -101,7 +103,7 @@ def _plan_along(
             return choose_tile(rows, vectors, target, shared, block, far > 0, together, across=True)
 
         tile = fitted(rows, vectors)
-        if tile.vectors > whole and not padded:  # it is two tiles that overlap: see `RegisterTile`
+        if tile.vectors > whole and not padded:  # two tiles that overlap: see `RegisterTile`
             vectors = (vectors + 1) // 2
             tile = fitted(rows, vectors)
         most = rows if row is None else _rows_in_cache(split, row, simplify, target)
@@ -121,8 +123,7 @@ def _plan_along(
 
 
 def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorTarget) -> int:
-    """Of how many rows the L1 cache keeps a line each, where all are read element by element: rows whose beginnings are a power
-    of two apart share a few of its sets."""
+    """The number of rows that fit in the L1 cache with one line each (rows at power-of-two strides share sets)."""
     v, rows = r.loops[row]
     ways = max(1, target.l1_cache_bytes // CACHE_WAY)
     most = rows
@@ -136,7 +137,7 @@ def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorT
 
 
 def _overlap(r: Reduction, row: Var) -> bool:
-    """True if the next step along a loop reads some of what a step reads."""
+    """True if the next step along a loop reads some of the elements of a step."""
     simplify = simplifier(r.loops, r.inner)
     for e in operands(r):
         for i in e.indices:
@@ -148,12 +149,12 @@ def _overlap(r: Reduction, row: Var) -> bool:
 
 
 def rows_together(r: Reduction, target: VectorTarget) -> int:
-    """How many rows of results an instruction makes: those of a product of matrices, if what is summed are products of long words."""
+    """The rows of results that an instruction computes: more than one for products of matrices of long words."""
     return target.product_rows if _has_long_words(r) else 1
 
 
 def sums_long_words(r: Reduction, target: VectorTarget) -> bool:
-    """True if an instruction adds what is summed to a single sum: several products of long words that lie one after the other."""
+    """True if an instruction adds several products of contiguous long words to a single sum."""
     return target.summed_products > 1 and _has_long_words(r)
 
 
@@ -167,14 +168,17 @@ def _is_scattered(r: Reduction, n: int, lanes: int) -> bool:
 
 
 def _scattered(split: Reduction, inner: Var) -> int:
-    """How many stores have no vector along the last loop."""
+    """The number of stores that are not contiguous along the last loop."""
     simplify = simplifier(split.loops, split.inner)
     return sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
 
 
 def _scattered_cycles(split: Reduction, row: int | None, target: VectorTarget) -> float:
-    """Cycles of a store of one element of a vector: near those of the other rows of its tile, or where lines stay in the L1 cache until they
-    are full, that of taking it out."""
+    """Cycles to store one element of a vector.
+
+    It is the cost of extracting the element if the other rows of its tile are near, or if lines stay in the L1 cache until they
+    are full.
+    """
     simplify = simplifier(split.loops, split.inner)
     positions = [] if row is None else [s.buffer.offset(s.indices) for s in split.stores]
     is_contiguous = bool(positions) and all(stride(simplify, p, split.loops[row or 0][0]) == 1 for p in positions)
@@ -183,7 +187,7 @@ def _scattered_cycles(split: Reduction, row: int | None, target: VectorTarget) -
 
 
 def _split(r: Reduction, n: int, lanes: int) -> tuple[Reduction, Var]:
-    """The reduction with vectors along a loop as its last loop, and that loop's variable."""
+    """The reduction with a loop over vectors' lanes as its last loop, and that loop's variable."""
     v, extent = r.loops[n]
     outer, inner = Var(v.name), Var(f"{v.name}v")
     loops = [*r.loops[:n], (outer, extent // lanes), *r.loops[n + 1 :], (inner, lanes)]
@@ -191,7 +195,7 @@ def _split(r: Reduction, n: int, lanes: int) -> tuple[Reduction, Var]:
 
 
 def other_tiles(r: Reduction, chosen: TileChoice, target: VectorTarget) -> Iterator[TileChoice]:
-    """A choice, then the same vector axis with other tiles that its registers hold, nearest in size first."""
+    """The choice, then the same vector axis with other tiles that the registers hold, nearest in size first."""
     yield chosen
     rows = r.loops[chosen.row][1] if chosen.row is not None else 1
     vectors = max(1, r.loops[chosen.vector][1] // chosen.lanes)
@@ -220,7 +224,7 @@ def _reason(r: Reduction, n: int, lanes: int, tile: Tile) -> str:
 
 
 def is_padded(r: Reduction, v: Var, extent: int) -> bool:
-    """True if every operand that moves with `v` has that many elements along it, more than there are results."""
+    """True if every operand that depends on `v` has `extent` elements along it, more than there are results."""
     has_guard = False
     simplify = Simplifier({x: (0, (extent if x is v else n) - 1) for x, n in (*r.loops, *r.inner)})
     for e in operands(r):
@@ -234,7 +238,7 @@ def is_padded(r: Reduction, v: Var, extent: int) -> bool:
 
 
 def _bounded(r: Reduction, row: int, tile: Tile, longest: int) -> Tile:
-    """The tile, with fewer rows where the loops that must be unrolled for its guards would give it more updates than `longest`."""
+    """The tile, with fewer rows if the loops that its guards unroll would give it more updates than `longest`."""
     steps = 1
     for _, m in decided(r, row, []):
         steps *= m
@@ -242,7 +246,8 @@ def _bounded(r: Reduction, row: int, tile: Tile, longest: int) -> Tile:
 
 
 def decided(r: Reduction, row: int | None, inner: list[Loop]) -> list[Loop]:
-    """Inner loops that guards connect with the rows of the tile; `inner` are the loops to choose from (default: its own)."""
+    """The inner loops that guards connect with the rows of the tile. `inner`: the loops to choose from (default: those of the
+    reduction)."""
     if row is None:
         return []
     x = r.loops[row][0]
@@ -251,7 +256,7 @@ def decided(r: Reduction, row: int | None, inner: list[Loop]) -> list[Loop]:
 
 
 def _block(r: Reduction, v: Var) -> int:
-    """Elements that lie side by side along `v` in an operand stored in blocks; 0 if none is."""
+    """The number of contiguous elements along `v` in a blocked operand; 0 without one."""
     sizes = [0]
     for e in operands(r):
         layout = e.source.layout
@@ -261,15 +266,18 @@ def _block(r: Reduction, v: Var) -> int:
 
 
 def _uniform_guards(e: Expr, inner: Var) -> bool:
-    """No branch of an `if_then_else` depends on the lane."""
+    """True if no branch of an `if_then_else` depends on the lane."""
     return not any(
         isinstance(x, Select) and x.lazy and any(y is inner for y in post_order(x.cond)) for x in post_order(e)
     )
 
 
 def _row(r: Reduction, vector: int, outer: Var) -> tuple[int | None, bool]:
-    """The loop whose steps share the vector operand best: an operand that moves with the vector axis does not move with
-    it. Innermost such loop first; without one, any loop (nothing is shared then)."""
+    """The loop whose steps share the vector operand best, and whether they share it.
+
+    Some operand depends on the vector axis and not on this loop. The innermost such loop comes first; without one, the result is
+    any loop, whose steps share nothing.
+    """
     simplify = simplifier(r.loops, r.inner)
     lane = r.loops[-1][0]
     positions = offsets(r)

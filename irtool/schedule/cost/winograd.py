@@ -1,7 +1,8 @@
-"""The choice between Winograd's algorithm and others for a convolution, by estimated cycles, and its plan: one place for all users.
+"""The choice between Winograd's algorithm and others for a convolution, by estimated cycles, and its plan: one place for all
+users.
 
-Whoever makes room for transformed tiles before layouts are chosen asks the same question as the stage that makes them, and gets the
-answer that this has given for the same stage.
+Stages that make room for transformed tiles before layouts are chosen ask here, and so does the stage that transforms; both get
+the same answer for the same stage.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from .machine import (
 
 @dataclass(frozen=True)
 class Transform:
-    """The plan for a convolution that is better transformed, and the cycles that it takes less."""
+    """The plan for a convolution that Winograd's algorithm computes faster, and the cycles that it saves."""
 
     tiling: Tiling
     saved: float
@@ -53,10 +54,10 @@ def better_transform(
     """The best plan by Winograd's algorithm; None if the convolution stays as it is, for speed or by the target's `winograd`.
 
     Args:
-        label: of the plan to take at any cost, if there is such a plan.
-        room: bytes of workspace that make no program larger.
-        layouts: whether these are chosen already; if not, channels are supposed to lie side by side where they fill vectors.
-        speedup: of the convolution as it is over one in float32, by instructions for narrower operands.
+        label: the label of the plan to take at any cost, if there is such a plan.
+        stack_limit: bytes of workspace that make no program larger.
+        layouts: true if layouts are chosen already; otherwise channels count as contiguous if they fill vectors.
+        speedup: that of the plain convolution over one in float32, by instructions for narrower operands.
     """
     free = target.winograd == "auto"
     if target.winograd == "off" or (free and not label and c.updates < target.transformed_updates):
@@ -78,18 +79,18 @@ def better_transform(
 
 
 def _possible_lanes(c: Convolution, target: VectorTarget) -> int:
-    """Channels that can lie side by side, as they do behind other convolutions; 0 if they fill no vectors."""
+    """Channels that can be contiguous, as behind other convolutions; 0 if they fill no vectors."""
     lanes = target.lanes(FLOAT32_BYTES)
     return 0 if c.channel[1] % lanes or c.filters_of_group % lanes else lanes
 
 
 def _margin(c: Convolution, t: Tiling) -> float:
-    """Most of the time of the plain convolution that a plan may take."""
+    """Largest share of the time of the plain convolution that a plan may take."""
     return GAIN if weight_bytes(c, t.products) <= LAST_CACHE else WINOGRAD_GAIN_OF_MEMORY
 
 
 def winograd_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
-    """Cycles of a transformed convolution: its transforms, its products, and its weights where they come from far away."""
+    """Cycles of a transformed convolution: its transforms, its products, and its weights if they come from memory."""
     steps, filters = c.steps, c.filters[1]
     kinds = t.products
     taken = t.tiles * t.blocks * max(1, t.bands)
@@ -98,19 +99,19 @@ def winograd_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     cycles = gemm_cost(t.tiles, t.filters, steps, target)
     blocks = taken // t.tiles
     multiplied = cycles * kinds * blocks * (filters // t.filters)
-    if t.bands:  # the transformed data is read again for every block of filters
+    if t.bands:  # every block of filters reads the transformed data again
         rate = SECOND_CACHE_RATE if data_bytes(c, t) <= target.streamed_bytes else LAST_CACHE_RATE
         multiplied += taken * kinds * (c.inputs + steps * (filters // t.filters)) * FLOAT32_BYTES / rate
     return _data_cycles(c, t, target) + results + multiplied + _from_memory(c, t, target)
 
 
 def direct_cycles(c: Convolution, target: VectorTarget) -> float:
-    """Cycles of the convolution as it is."""
+    """Cycles of the plain convolution."""
     return plain_cycles(c.updates, prod(c.weights.shape) * FLOAT32_BYTES, target)
 
 
 def _data_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
-    """Cycles in which the data is transformed."""
+    """Cycles to transform the data."""
     (height, inputs), width = t.window, t.across.products
     sizes = height * inputs + t.products + height * sums(t.across.data).operations
     inside = (1 - _border(c.rows, t.sizes[0], height)) * (1 - _border(c.columns, t.sizes[1], inputs))
@@ -124,7 +125,7 @@ def _border(axis: SpatialAxis, size: int, inputs: int) -> float:
 
 
 def _transform_cycles(operations: float, t: Tiling, target: VectorTarget) -> float:
-    """Cycles of so many loads, stores and sums of single numbers."""
+    """Cycles of a number of loads, stores and sums of single numbers."""
     return TRANSFORM_SPILLS / target.multiply_adds * operations / t.lanes
 
 
@@ -136,7 +137,7 @@ def _of_two_threads(c: Convolution, t: Tiling, target: VectorTarget) -> TwoThrea
     if t.shares_bands or not t.bands:
         return of_two(t.bands or t.blocks, 0, memory)
     parts = t.blocks * (c.filters[1] // t.filters)
-    results = c.results * FLOAT32_BYTES  # as parts of rows they would be read by who wrote them
+    results = c.results * FLOAT32_BYTES  # shares of rows would be read by the threads that wrote them
     if t.own:
         read = c.data.source.nbytes if isinstance(c.data.source, Buffer) else 0
         return of_two(parts, read + results, memory, _data_cycles(c, t, target) / winograd_cycles(c, t, target))
@@ -144,7 +145,7 @@ def _of_two_threads(c: Convolution, t: Tiling, target: VectorTarget) -> TwoThrea
 
 
 def _from_memory(c: Convolution, t: Tiling, target: VectorTarget) -> float:
-    """Cycles in which weights come from far away."""
+    """Cycles in which weights come from beyond the L2 cache."""
     weights = weight_bytes(c, t.products)
     if weights * 2 <= target.streamed_bytes:
         return 0.0

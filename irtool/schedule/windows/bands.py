@@ -1,4 +1,4 @@
-"""Padded copies in bands of rows: the copy that a convolution reads exists for a few rows at a time.
+"""Padded copies in bands of rows: a convolution's padded input is computed for a few rows at a time.
 
     pad[…] = …                       for band:
     for o, y, x: … pad[y + ky] …  ⇒    pad'[…] = … of the band's rows
@@ -24,8 +24,10 @@ from .divisors import proper_divisors
 
 @dataclass(frozen=True)
 class Band:
-    """How a copy is cut: along `axis`, by `rows` steps of a `loop` of its reader at a time; `stride` rows of the copy apart,
-    `height` in all."""
+    """The size of bands of a copy along `axis`: those for `rows` steps of a `loop` of its reader.
+
+    Bands begin `stride * rows` rows of the copy apart, and have `height` rows.
+    """
 
     axis: int
     loop: int
@@ -36,7 +38,7 @@ class Band:
 
 @dataclass(frozen=True)
 class _Rows:
-    """An axis of a copy that a loop of its reader moves along, by `stride`; inner loops `reach` further."""
+    """An axis of a copy that depends on a loop of its reader, with a `stride`; inner loops `reach` further."""
 
     axis: int
     loop: int
@@ -48,7 +50,7 @@ class _Rows:
 
 
 def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | None:
-    """The bands of the copy that the reduction reads; None if it cannot be cut or is small anyway."""
+    """The bands of the copy that the reduction reads; None if it cannot be cut, or is small."""
     b = copy.stores[0].buffer
     read = _only_read(copy, reader)
     if read is None or b.nbytes < 2 * target.packed_bytes:
@@ -69,7 +71,7 @@ def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | No
 
 
 def find_band(copy: Map, reader: Reduction, loop: int, rows: int) -> Band | None:
-    """The copy cut by so many steps of a loop of its reader, which they divide; None if it cannot be cut along that."""
+    """The copy cut for `rows` steps of a loop of its reader, which they must divide; None if it cannot be cut along that loop."""
     read = _only_read(copy, reader)
     if read is None or rows < 1 or reader.loops[loop][1] % rows:
         return None
@@ -77,7 +79,7 @@ def find_band(copy: Map, reader: Reduction, loop: int, rows: int) -> Band | None
 
 
 def _only_read(copy: Map, reader: Reduction) -> Load | None:
-    """The one place at which a reduction reads a copy that lies in the workspace."""
+    """The only read, in a reduction, of a copy in the workspace."""
     b = copy.stores[0].buffer
     reads = [e for e in _loads(reader) if e.source is b]
     return reads[0] if len(copy.stores) == 1 and b.scope == Scope.GLOBAL and len(reads) == 1 else None
@@ -103,8 +105,8 @@ def _rows(copy: Map, reader: Reduction, read: Load) -> Iterator[_Rows]:
 
 
 def _shares_small_steps(copy: Map, reader: Reduction, read: Load, small: int) -> bool:
-    """True if copy and reader can share loops over some axes (an image's channels, of which each is read alone), and what is
-    copied in one step of them is small."""
+    """True if copy and reader can share loops over some axes (an image's channels, each of which is read alone), and the copy for
+    one step of these loops is small."""
     own, outside = {v for v, _ in copy.loops}, {v for v, _ in reader.loops}
     steps = 1
     for index, i, extent in zip(copy.stores[0].indices, read.indices, read.source.shape):
@@ -124,7 +126,7 @@ def _is_split(b: Buffer, axis: int) -> bool:
 
 @dataclass(frozen=True)
 class Banded:
-    """A copy and its reader, cut into bands: `outer` runs over `count` bands; `buffer` holds one of what `whole` held."""
+    """A copy and its reader, cut into bands: `outer` runs over `count` bands; `buffer` has one band of the buffer `whole`."""
 
     outer: Var
     count: int
@@ -134,7 +136,7 @@ class Banded:
     reader: Reduction
 
     def assemble(self, copy: Stmt, reader: Stmt) -> Stmt:
-        """The loop over bands around the two nests, scheduled."""
+        """The loop over bands around the two scheduled nests."""
         return For(self.outer, self.count, seq([copy, reader]))
 
 
@@ -163,7 +165,7 @@ def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
     place: dict[Expr, Expr] = {y: outer * band.rows + inside}
 
     def local(e: Expr) -> Expr:
-        """Reads of the copy are at rows of the band."""
+        """The expression, with reads of the copy at rows of the band."""
         if isinstance(e, Load) and e.source is old:
             shifted = e.indices[band.axis] - first
             return Load(new, tuple(shifted if n == band.axis else i for n, i in enumerate(e.indices)))

@@ -18,15 +18,17 @@ from .slice_domain import slice_domain
 
 
 def solve_steps(r: Reduction) -> Reduction:
-    """The reduction without the loops over steps that its guards leave one value; itself if there are none. A last loop stays, of one
-    step. Guards that are about other steps stay as well."""
+    """The reduction without loops whose guards allow a single step; itself if it has none.
+
+    The last loop of a reduction stays, with one step. Guards on other loops stay, too.
+    """
     while (solution := _solution(r)) is not None:
         r = _solved(r, *solution)
     return r
 
 
 def _solution(r: Reduction) -> tuple[Var, Expr] | None:
-    """A loop of the sum with more than one step, and its only value for which the guards hold."""
+    """A loop of the sum with more than one step, and the only value for which its guards hold."""
     simplify = simplifier(r.loops, r.inner)
     for step, extent in r.inner:
         if extent == 1:
@@ -35,7 +37,7 @@ def _solution(r: Reduction) -> tuple[Var, Expr] | None:
             slope = simplify.linear(low)[0].get(step, 0)
             if abs(slope) != 1 or not any(_is_zero(simplify, low + high) for high in r.guards):
                 continue
-            value = simplify(low * int(-slope) + step)  # without the step, and zero where the guard is
+            value = simplify(low * int(-slope) + step)  # without the step, and zero if the guard is
             first, last = simplify.range(value)
             if first >= 0 and last < extent:
                 return step, value

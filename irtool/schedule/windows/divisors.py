@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import isqrt
 
 LONGEST = 1 << 40
-"""An axis that is longer lies in no machine's memory, and is not worth the time of dividing it."""
+"""A longer axis fits in no machine's memory, and is not worth the time to divide it."""
 
 
 def proper_divisors(n: int) -> list[int]:
-    """The divisors of a positive number but itself, in ascending order; none of a number beyond 2^40.
+    """The divisors of a positive number, without the number itself, in ascending order; none for a number beyond 2^40.
 
-    By trial division: as many steps as the square root is large.
+    By trial division, with as many steps as the square root of the number.
     """
     if n > LONGEST:
         return []

@@ -1,11 +1,11 @@
-"""Padding of tensors that are summed along vectors, clamped at the border instead of copied.
+"""Padding of tensors that are summed along vectors: windows are clamped at the border, and no padded copy is made.
 
     for y, x, c: pad[y, x, c] = inside ? data[…] : 0                  ⇒   for y, x: acc = 0; for k, c: acc += data[…] * w[k, c]
     for y, x: acc = 0; for k, c: acc += pad[y + k, x, c] * w[k, c]        for y, x at a border: … for those k that are inside …
 
-Where there are few results beside each other, an image of three channels made of many, each window sums vectors of channels. Results are
-parted into those with the same steps inside of the data (see `partition_padded_windows`), strided transposed convolutions into their phases
-before that (see `phases`). The padded copy would be the largest buffer of such a network's end.
+If few results are contiguous, as in an image of three channels computed from many, each window sums vectors of channels. Results
+are partitioned by the steps that are inside of the data (see `partition_padded_windows`), strided transposed convolutions first
+into their phases (see `phases`). The padded copy would be the largest buffer at the end of such a network.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .phases import phases
 
 
 def inline_row_padding(kernel: Kernel, target: VectorTarget) -> Kernel:
-    """The kernel without a padded copy that one reduction reads, in rows of vectors; itself if it has none."""
+    """The kernel without a padded copy that one reduction reads in rows of vectors; itself if it has none."""
     forms = kernel.stages
     for n, (copy, r) in enumerate(pairwise(forms)):
         opened = without_padded_copy(forms, n + 1)
@@ -37,7 +37,7 @@ def inline_row_padding(kernel: Kernel, target: VectorTarget) -> Kernel:
 
 
 def _parts(r: Reduction) -> list[AnyForm]:
-    """The reduction of guarded data in parts without guards; none if there are too many."""
+    """The reduction of guarded data in parts without guards; an empty list if there are too many parts."""
     clamped: list[AnyForm] = []
     for phase in phases(r):
         guarded = extract_predicates(phase)

@@ -1,4 +1,4 @@
-"""Reductions of a padded copy, opened to reductions of its source.
+"""Reductions of a padded copy as reductions of its source.
 
 for y: pad[y] = 1 <= y && y < n + 1 ? x[y - 1] : 0
 for y, k: acc += pad[y + k] * w[k]                       ⇒       for y, k: acc += (0 <= y + k - 1 … ? x[y + k - 1] : 0) * w[k]
@@ -16,8 +16,10 @@ from ..core.affine import loads, simplifier
 
 
 def without_padded_copy(forms: Sequence[AnyForm], at: int, plain: bool = False) -> Reduction | None:
-    """A reduction, the stage of that number, that reads what the stage before it copies with padding, or as it is if `plain`. None
-    where that one makes no such copy, or others read it."""
+    """The reduction at number `at`, which reads the source of the padded copy that the stage before it makes.
+
+    `plain`: a copy without padding is accepted as well. None if the stage before makes no such copy, or others read it.
+    """
     copy, r = forms[at - 1], forms[at]
     if at == 0 or not isinstance(copy, Map) or not isinstance(r, Reduction) or len(copy.stores) != 1:
         return None
@@ -27,8 +29,11 @@ def without_padded_copy(forms: Sequence[AnyForm], at: int, plain: bool = False) 
 
 
 def inline_padding(r: Reduction, copy: Map, plain: bool = False) -> Reduction | None:
-    """The reduction that reads what the padded copy is made from; None if the copy is no padding, and the reduction's stores
-    read it too. `plain`: copies without padding are opened as well."""
+    """The reduction that reads the source of the padded copy; None if the copy is no padding, or the reduction's stores read it
+    too.
+
+    `plain`: copies without padding are accepted as well.
+    """
     store = copy.stores[0]
     if not writes_whole(copy) or store.buffer.scope != Scope.GLOBAL:
         return None
@@ -41,8 +46,8 @@ def inline_padding(r: Reduction, copy: Map, plain: bool = False) -> Reduction | 
 
 
 def with_values(e: Expr, store: Store) -> Expr:
-    """The expression, which computes what a store writes where it reads that. The indices of the store are variables, or numbers of axes of
-    a single element."""
+    """The expression, with the value of the store in place of reads of its buffer. The indices of the store are variables, or
+    constants for axes of a single element."""
 
     def change(x: Expr) -> Expr:
         if not isinstance(x, Load) or x.source is not store.buffer:
@@ -56,5 +61,7 @@ def writes_whole(m: Map) -> bool:
     """True if a stage stores each element of one buffer, in the order of its axes."""
     (store, *others) = m.stores
     loops = dict(m.loops)
-    extents = [loops.pop(i, None) if isinstance(i, Var) else 1 for i in store.indices]  # a number is 0, of an axis of 1
+    extents = [
+        loops.pop(i, None) if isinstance(i, Var) else 1 for i in store.indices
+    ]  # a constant is 0, for an axis of 1
     return not others and not loops and tuple(extents) == store.buffer.shape

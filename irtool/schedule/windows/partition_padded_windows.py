@@ -1,4 +1,4 @@
-"""Dilated windows that lie in the padding for the most part, without the padding.
+"""Dilated windows without the padding that they read for the most part.
 
     for y in 0 … 15: for k in 0 … 2: acc += (12 <= y + 12 * k < 28 ? x[y + 12 * k - 12] : 0) * w[k]
 
@@ -6,8 +6,8 @@
         for y in 4 … 11:                  acc += x[y] * w[1]
         for y in 12 … 15: for k in 0 … 1: acc += x[y + 12 * k - 12] * w[k]
 
-Results are parted into those with the same steps inside of the data, along each axis; each part is a reduction of its own, without
-conditions. What is left out are products with zeros of the padding, which are zero if the weights are finite.
+Results are partitioned by the steps that are inside of the data, along each axis; each part is a reduction of its own, without
+conditions. The excluded products have a zero of the padding, and are zero if the weights are finite.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from .slice_domain import slice_domain
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of windows: the loop over their positions, if what lies inside depends on it, and the loop over their steps."""
+    """An axis of windows: the loop over their positions, if the inside of the data depends on it, and the loop over their
+    steps."""
 
     position: Var | None
     step: Var
@@ -40,7 +41,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Range:
-    """Positions of windows along an axis, first and one past the last, and the steps inside of the data that they have."""
+    """Positions of windows along an axis, from `first` to before `end`, and their steps inside of the data."""
 
     first: int
     end: int
@@ -49,14 +50,14 @@ class Range:
 
     @property
     def work(self) -> int:
-        """Steps of all the positions."""
+        """The steps of all positions."""
         return (self.end - self.first) * (self.end_step - self.first_step)
 
 
 def partition_padded_windows(kernel: Kernel, mark_finite: Callable[[Kernel], Kernel]) -> Kernel:
-    """The kernel with a stage in parts, of which most steps are products with padding; itself if it has none.
+    """The kernel with a stage in parts, if most of its steps are products with padding; otherwise the kernel itself.
 
-    `mark_finite` marks finite weights. It is asked about kernels whose windows are worth it where the weights are finite.
+    `mark_finite` marks finite weights. It is called for kernels whose windows are worth the parts if the weights are finite.
     """
     if _partitioned(kernel, formed=True) is None:
         return kernel
@@ -64,7 +65,7 @@ def partition_padded_windows(kernel: Kernel, mark_finite: Callable[[Kernel], Ker
 
 
 def _partitioned(kernel: Kernel, formed: bool) -> Kernel | None:
-    """The kernel with its windows in parts; None if it has none that are worth it. With `formed` whatever their weights are."""
+    """The kernel with its windows in parts; None if no windows are worth it. `formed`: weights count as finite."""
     forms = kernel.stages
     for n, windows in enumerate(forms):
         if not isinstance(windows, Reduction):
@@ -78,14 +79,16 @@ def _partitioned(kernel: Kernel, formed: bool) -> Kernel | None:
 
 
 def _parts(r: Reduction) -> list[AnyForm] | None:
-    """The parts of a reduction with guards, or itself without them where they leave single steps."""
+    """The parts of a reduction with guards; the reduction without them if they allow single steps only."""
     solved = solve_steps(r)
     return partition(solved, r.work) if solved.guards else [solved]
 
 
 def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
-    """The parts of a reduction with guards, which has none left in them; None if too few steps would go. `work`: how many there were
-    before others went."""
+    """The parts of a reduction without its guards; None if these exclude too few steps.
+
+    `work`: the number of steps before others were excluded.
+    """
     axis_ranges = _ranges(r)
     if axis_ranges is None:
         return None
@@ -104,7 +107,7 @@ def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
 
 
 def parts_of(r: Reduction, most: int) -> list[AnyForm] | None:
-    """The parts of a reduction with guards, which has none left in them; None if there are more, or guards are of another kind."""
+    """The parts of a reduction without its guards; None for more than `most` parts, or guards of another kind."""
     axis_ranges = _ranges(r)
     if axis_ranges is None or prod(map(len, axis_ranges.values())) > most:
         return None
@@ -112,7 +115,7 @@ def parts_of(r: Reduction, most: int) -> list[AnyForm] | None:
 
 
 def _ranges(r: Reduction) -> dict[Axis, list[Range]] | None:
-    """The ranges of positions along each axis of windows; None if guards are about anything else."""
+    """The ranges of positions along each axis of windows; None if a guard depends on anything else."""
     axes = _axes(r)
     extents = dict((*r.loops, *r.inner))
     if axes is None or any(extents[a.step] > LOOKED_AT for a in axes):
@@ -122,7 +125,7 @@ def _ranges(r: Reduction) -> dict[Axis, list[Range]] | None:
 
 
 def _axes(r: Reduction) -> list[Axis] | None:
-    """The axes of windows that the guards are about; None if one is about anything else."""
+    """The axes of windows in the guards; None if a guard depends on anything else."""
     simplify = simplifier(r.loops, r.inner)
     loops, inner = {v for v, _ in r.loops}, {v for v, _ in r.inner}
     positions: dict[Var, Var | None] = {}
@@ -142,7 +145,7 @@ def _axes(r: Reduction) -> list[Axis] | None:
 
 
 def ranges_of(guards: Sequence[Expr], simplify: Simplifier, axis: Axis, extents: Mapping[Var, int]) -> list[Range]:
-    """The ranges of positions in which the same steps are inside: all guards with the axis' steps are at least 0 there."""
+    """The ranges of positions with the same steps inside: all guards with the axis' steps are at least 0 for these."""
     bounds = []
     for g in guards:
         terms, rest = simplify.linear(g)
@@ -178,7 +181,7 @@ def _part(r: Reduction, chosen: Mapping[Axis, Range]) -> AnyForm:
     spans.update((a.position, range(x.first, x.end)) for a, x in chosen.items() if a.position is not None)
     steps = {v: spans.get(v, range(n)) for v, n in r.inner}
     single = [v for v in steps if len(steps[v]) == 1]
-    part = slice_domain(r, spans, {v: steps[v].start for v in single[: len(r.inner) - 1]})  # one is left
+    part = slice_domain(r, spans, {v: steps[v].start for v in single[: len(r.inner) - 1]})  # one loop remains
     return part if all(x.work for x in chosen.values()) else _initial(part)
 
 

@@ -1,4 +1,4 @@
-"""Windows of different sizes along an axis, each as a reduction of its own, whose window has a known beginning and end."""
+"""Windows of different sizes along an axis: each becomes a reduction of its own, whose window has a known beginning and end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .slice_domain import slice_domain
 
 
 def axis_of_windows(form: AnyForm) -> Loop | None:
-    """The one axis of results along which the windows of a reduction differ; None if there is none, or several."""
+    """The axis of results along which the windows of a reduction differ; None unless there is exactly one."""
     if not isinstance(form, TupleReduction) or len(form.accs) != 1 or form.condition is None or len(form.inner) != 1:
         return None
     used = [x for x in form.loops if any(e is x[0] for e in post_order(form.condition))]
@@ -37,7 +37,7 @@ def peel_windows(form: TupleReduction, along: Loop) -> list[Reduction] | None:
 
 
 def _window(condition: Expr, axis: Var, n: int, step: Var, steps: int) -> int:
-    """The number of steps for which the condition holds, 0 where that is not known."""
+    """The number of steps for which the condition holds; 0 if it is not known."""
     simplify = Simplifier({})
     verdicts = []
     for k in range(steps):
@@ -50,7 +50,7 @@ def _window(condition: Expr, axis: Var, n: int, step: Var, steps: int) -> int:
 
 
 def in_one_map(parts: Sequence[Reduction]) -> Map:
-    """The results of several reductions over equal loops, each an expression, stored one after the other in each step."""
+    """The results of several reductions over equal loops as expressions; each step stores one result of each."""
     first = parts[0]
     simplify = simplifier(first.loops)
     stores = []

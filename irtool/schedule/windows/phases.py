@@ -1,7 +1,7 @@
 """Strided transposed convolutions without buffers between their phases.
 
-They are lowered to a reduction for each kind of phase of the result (the rows y with y % stride the same, whose windows are of one
-size), and a stage that puts the phases together:
+Lowering gives a reduction for each kind of phase of the result (the rows y with the same y % stride, whose windows have one
+size), and a stage that interleaves the phases:
 
     for p, y: acc = 0; for k: acc += pad[y + (p + 1) // 2 + k] * w[…]; t[p, y] = acc
     for y: out[y] = f(t[y % 2, y // 2])
@@ -9,8 +9,8 @@ size), and a stage that puts the phases together:
     ⇒   for y: acc = 0; for k: acc += (0 <= y + k … ? x[y + k …] : 0) * w[…]; out[2 * y] = f(acc)       (p = 0)
         for y: …; out[2 * y + 1] = f(acc)                                                               (p = 1)
 
-The last stage is partitioned by the remainders that it distinguishes; each slice reads one phase of one reduction, and becomes its
-epilogue. The padded copy, which every phase reads only a part of, becomes a guard.
+The last stage is partitioned by its remainders; each slice reads one phase of one reduction, and becomes its epilogue. The padded
+copy, of which every phase reads only a part, becomes a guard.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .slice_domain import slice_domain
 
 
 def decompose_phases(kernel: Kernel) -> Kernel:
-    """The kernel without the stage that puts phases together; itself if it has none."""
+    """The kernel without the stage that interleaves phases; itself if it has none."""
     forms = kernel.stages
     for n, gather in enumerate(forms):
         sources = _sources(forms, n, gather) if isinstance(gather, Map) and len(gather.stores) == 1 else {}
@@ -51,8 +51,11 @@ def decompose_phases(kernel: Kernel) -> Kernel:
 
 
 def stores_vectors(kernel: Kernel, target: VectorTarget, blocks: bool) -> bool:
-    """True if every reduction of a kernel has a loop whose results lie side by side, or may where results get `blocks`: half a vector
-    of them at least. Pixels of a phase do not, and are written one by one where channels are few, or lie far from each other."""
+    """True if every reduction of a kernel has a loop whose results fill at least half a vector of contiguous elements.
+
+    `blocks`: results may get a blocked layout. The pixels of a phase are not contiguous, and are stored one by one if channels
+    are few or far from each other.
+    """
     least = target.lanes(4) // 2
 
     def is_vector(s: Store, v: Var, extent: int) -> bool:
@@ -64,7 +67,7 @@ def stores_vectors(kernel: Kernel, target: VectorTarget, blocks: bool) -> bool:
 
 
 def phases(r: Reduction) -> list[Reduction]:
-    """One reduction for each value of the loops that stand in divisions; itself if there are none, or too many."""
+    """One reduction for each value of the loops in divisions; the reduction itself if it has none, or too many."""
     divided = _divided(r)
     loops = [(v, n) for v, n in r.loops if v in divided]
     if not loops or math.prod(n for _, n in loops) > WRITTEN_OUT:
@@ -74,13 +77,13 @@ def phases(r: Reduction) -> list[Reduction]:
 
 
 def _divided(r: Reduction) -> set[Var]:
-    """The variables that stand in divisions of indices."""
+    """The loop variables in divisions of indices."""
     nodes = post_order(*(i for e in loads(r.update) for i in e.indices))
     return {v for x in nodes if isinstance(x, Binary) and x.op in ("floordiv", "floormod") for v in variables(x.a)}
 
 
 def _sources(forms: Sequence[AnyForm], at: int, gather: Map) -> dict[Buffer, Reduction]:
-    """The reductions before a stage of which it alone reads the results, by their buffers."""
+    """The reductions before stage `at` whose results it alone reads, by their buffers."""
     read = buffers_read(gather)
     sources: dict[Buffer, Reduction] = {}
     for r in forms[:at]:
@@ -93,7 +96,7 @@ def _sources(forms: Sequence[AnyForm], at: int, gather: Map) -> dict[Buffer, Red
 
 
 def _by_remainders(m: Map) -> Iterator[Map]:
-    """A slice of a stage for each remainder of its variables that the values distinguish; none where these are too many."""
+    """A slice of a stage for each remainder of its variables in the values; nothing if there are too many."""
     divisors: dict[Var, int] = {}
     for e in post_order(m.stores[0].value):
         if isinstance(e, Binary) and e.op == "floormod" and isinstance(e.b, Const):
@@ -107,7 +110,7 @@ def _by_remainders(m: Map) -> Iterator[Map]:
 
 
 def _joined(m: Map, sources: Mapping[Buffer, Reduction]) -> Reduction | None:
-    """The reduction that stores what a stage makes of its results; None if the stage reads several results, or not one by one."""
+    """The reduction with the stage as its epilogue; None if the stage reads several results, or not one by one."""
     (store,) = m.stores
     reads = [e for e in loads(store.value) if e.source in sources]
     simplify = simplifier(m.loops)
@@ -149,8 +152,10 @@ def _joined(m: Map, sources: Mapping[Buffer, Reduction]) -> Reduction | None:
 def _without_copy(
     parts: list[Map | Reduction], before: list[AnyForm], behind: Iterable[AnyForm]
 ) -> tuple[list[Map | Reduction], list[AnyForm]]:
-    """Phases, which read what the padded copy in the last stage `before` them is made of, and the stages without it; as they are
-    if there is none, or others read it."""
+    """Phases that read the source of the padded copy in the last stage `before` them, and the stages without it.
+
+    Both stay the same if there is no such copy, or others read it.
+    """
     copy = before[-1] if before else None
     if isinstance(copy, Map) and copy.stores[0].buffer not in buffers_read(*before[:-1], *behind):
         opened = [inline_padding(r, copy) if isinstance(r, Reduction) else r for r in parts]

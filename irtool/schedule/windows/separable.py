@@ -1,8 +1,8 @@
 """Windows whose rows can be combined before their columns; see `primitives.combine_rows`.
 
-The intermediate result has a row for each row of results, with a column for each column of the operand that windows reach, and all
-channels of a column where images have a few of them side by side. What windows reach beyond the operand is filled with the value that the
-reduction begins with.
+The intermediate result has a row for each row of results, with a column for each column of the operand in a window, and all
+channels of a column if images have a few contiguous ones. The initial value of the reduction fills the columns beyond the
+operand.
 """
 
 from __future__ import annotations
@@ -22,15 +22,20 @@ from ..cost.machine import FEWEST_LANES
 
 @dataclass(frozen=True)
 class SeparableWindows:
-    """What is known of the one operand of a reduction over windows.
+    """The one operand of a reduction over windows, and its axes.
 
     Attributes:
-        reduction: which it is, and `along`, the loop over columns of results.
-        channels: the loop over the few channels of a column, inside of that; of one step if there is none.
+        reduction: the reduction.
+        along: the loop over columns of results.
+        channels: the loop over the few channels of a column, inside of `along`; a loop of one step for images without.
         operand: the operand that windows read.
-        columns: the loops over a window that move along the columns; `rows`: the others.
-        axis: the operand's axis that moves with the columns, by `step`; `offset`: its index where all loops begin.
-        first: the first index along it that exists; `last`: the last.
+        columns: the loops over a window that move along the columns.
+        rows: the other loops over a window.
+        axis: the operand's axis that moves with the columns.
+        step: the stride of its index along the columns.
+        offset: its index at the beginning of all loops.
+        first: the first index along it that exists.
+        last: the last index along it that exists.
         guards: conditions on other axes.
     """
 
@@ -49,7 +54,7 @@ class SeparableWindows:
 
     @property
     def _beyond(self) -> int:
-        """Columns that a window reaches behind its first one."""
+        """The columns of a window behind its first one."""
         terms, _ = Simplifier().linear(self.operand.indices[self.axis])
         return sum(terms[k] * (n - 1) for k, n in self.columns)
 
@@ -60,32 +65,34 @@ class SeparableWindows:
 
     @property
     def is_dense(self) -> bool:
-        """True if windows lie side by side and reach all columns there are: rows of the intermediate result may follow each other
-        without a gap, and their columns be combined as if they were one row."""
+        """True if windows are contiguous and cover all columns.
+
+        Rows of the intermediate result may then follow each other without a gap, and their columns be combined like one row.
+        """
         reached = self.step * self.along[1]
         needed = reached - self.step + self._beyond + 1
         return self.first <= self.offset and needed <= reached <= self.last - self.offset + 1
 
     def shift(self, lanes: int) -> int:
-        """Columns before the first one, so that the first that exists in the operand is at the beginning of a vector."""
+        """Columns before the first one, so that the first column that exists in the operand is at the beginning of a vector."""
         return -max(0, self.first - self.offset) % lanes
 
     def width(self, lanes: int) -> int:
-        """Columns of a row of the intermediate result: whole vectors, unless rows follow each other."""
+        """Columns of a row of the intermediate result: full vectors, unless rows follow each other without a gap."""
         if self.is_dense:
             return self.step * self.along[1]
         results = -(-self.along[1] // lanes) * lanes
-        # One more than is needed: vectors of every second element are cut from two of neighbours.
+        # One more than needed: vectors of every second element are cut from two vectors of neighbours.
         needed = self.shift(lanes) + self.step * results + self._beyond
         return -(-needed // lanes) * lanes
 
     def existing(self, lanes: int) -> tuple[int, int]:
-        """The columns of a row that stand for elements of the operand: first, and one after the last."""
+        """The columns of a row that have elements of the operand: the first, and one after the last."""
         shift = self.shift(lanes)
         return max(0, self.first - self.offset) + shift, min(self.width(lanes), self.last - self.offset + 1 + shift)
 
     def margins(self, buffer: Buffer, row: Loop, lanes: int) -> list[Map]:
-        """What stands beside them."""
+        """The stages that fill the columns before and after the existing ones."""
         begin, end = self.existing(lanes)
         channels, width = self.channels[1], self.width(lanes)
         maps = []
@@ -98,7 +105,7 @@ class SeparableWindows:
         return maps
 
     def combined(self, buffer: Buffer, row: Loop, lanes: int) -> Reduction:
-        """The rows of windows, for each of their columns."""
+        """The reduction of the rows of windows, for each column."""
         r, (c, channels) = self.reduction, self.channels
         begin, end = self.existing(lanes)
         column = Var("col")
@@ -114,7 +121,7 @@ class SeparableWindows:
         return Reduction(over, acc, r.init, self.rows, update, (store,), self.guards)
 
     def reader(self, buffer: Buffer, row: Loop, lanes: int) -> Reduction:
-        """The columns of windows."""
+        """The reduction of the columns of windows, from the combined rows."""
         r, (c, channels) = self.reduction, self.channels
         column = self.operand.indices[self.axis] - self.offset + self.shift(lanes)
         place = row[0] * (self.width(lanes) * channels) + (column * channels + c if channels > 1 else column)
@@ -134,11 +141,12 @@ class SeparableWindows:
     def row(self) -> Loop:
         """The innermost loop over results along which windows move too."""
         row = _moving_row(self)
-        assert row is not None, "find_windows has looked"
+        assert row is not None, "find_windows ensures it"
         return row
 
     def nest(self, height: int, lanes: int, shared: bool) -> StagedNest:
-        """So many rows at a time: `before` and `after`, what windows reach beyond the operand; `rows`; `columns`."""
+        """The nest for `height` rows at a time: `before` and `after`, which fill the columns beyond the operand; `rows`;
+        `columns`."""
         extent, stages = self.row[1], StagedNestBuilder()
         whole = extent // height
         bands = [(0, whole, height), *([(whole * height, 1, extent % height)] if extent % height else [])]
@@ -154,7 +162,7 @@ class SeparableWindows:
         around = [*self.outside, *([(number, count)] if count > 1 else [])]
         loops = (*around, rows, self.along, *([self.channels] if self.channels[1] > 1 else []))
         w = _windows_along(substituted(self.reduction, values, loops, self.reduction.inner), self.along, self.channels)
-        assert w is not None, "it is a part of what has been found"
+        assert w is not None, "a band has the windows of the whole"
         shape = [size * w.width(lanes) * self.channels[1]]
         buffer = Buffer("rows", shape, self.reduction.acc.dtype, Scope.LOCAL)
         begin, _ = w.existing(lanes)
@@ -173,8 +181,11 @@ class SeparableWindows:
 
 
 def find_windows(form: AnyForm) -> SeparableWindows | None:
-    """None unless a form is a sum or an extreme of the elements of windows, which move along the columns of results, contiguous ones or
-    those of a few channels each, and along rows."""
+    """The windows of a sum or an extreme that move along contiguous columns of results, or columns of a few channels, and along
+    rows.
+
+    None for other forms.
+    """
     if not isinstance(form, Reduction):
         return None
     r = extract_predicates(form)
@@ -192,7 +203,8 @@ def find_windows(form: AnyForm) -> SeparableWindows | None:
 
 
 def _windows_along(r: Reduction, along: Loop, channels: Loop) -> SeparableWindows | None:
-    """The windows that move along a loop, by up to three elements or by any number of columns of several channels."""
+    """The windows that move along a loop, with a step of up to three elements, or of any number of columns of several
+    channels."""
     update = r.update
     if (
         not isinstance(update, Binary)
@@ -241,7 +253,7 @@ def _windows_along(r: Reduction, along: Loop, channels: Loop) -> SeparableWindow
 
 
 def _has_channels(r: Reduction, operand: Load, axis: int, channels: Loop) -> bool:
-    """True if the columns of an operand have these channels, and no others, side by side."""
+    """True if the columns of an operand have these channels, and no others, contiguously."""
     c, extent = channels
     channel_axes = [n for n, i in enumerate(operand.indices) if depends(i, c)]
     last = len(operand.indices) - 1
@@ -250,7 +262,8 @@ def _has_channels(r: Reduction, operand: Load, axis: int, channels: Loop) -> boo
 
 
 def _moving_row(w: SeparableWindows) -> Loop | None:
-    """The innermost loop over results along which windows move too; None if there is none, or a loop moves nothing."""
+    """The innermost loop over results along which windows move, apart from columns; None without one, or if a loop moves
+    nothing."""
     r = w.reduction
     simplify = simplifier(r.loops, r.inner)
     terms = [simplify.linear(i)[0] for i in w.operand.indices]
@@ -269,5 +282,5 @@ def _moving_row(w: SeparableWindows) -> Loop | None:
 
 
 def _uneven(operand: Load, simplify: Simplifier) -> list[Expr]:
-    """The parts of an operand's indices that are no variables: an image's number in a batch."""
+    """The terms of an operand's indices that are no variables, such as an image's number in a batch."""
     return [x for i in operand.indices for x in simplify.linear(i)[0] if not isinstance(x, Var)]

@@ -1,4 +1,4 @@
-"""A slice of a form's domain: some of the steps of its loops, each with a fixed distance to the next."""
+"""A slice of a form's domain: evenly spaced steps of its loops."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def slice_domain(
     fixed: Mapping[Var, int | Expr],
     guards: Sequence[Expr] = (),
 ) -> AnyDomain:
-    """The form over the steps of its loops in `spans`; the other loops are whole.
+    """The form over the steps of its loops in `spans`, and over all steps of other loops.
 
-    Variables in `fixed` are numbers in the result, or what is computed of others, and have no loop. Variables and the accumulator are
-    fresh; of a reduction's guards, those in `guards` stay.
+    Variables in `fixed` have a constant value, or one computed from others, and no loop. Variables and the accumulator are fresh;
+    among a reduction's guards, those in `guards` stay.
     """
     span = {v: spans.get(v, range(n)) for v, n in (*form.loops, *form.inner) if v not in fixed}
     fresh = {v: Var(v.name, v.dtype) for v in span}

@@ -23,13 +23,13 @@ from ..core.forms import Loop
 from ..cost.machine import WRITTEN_OUT
 
 WINDOW = WRITTEN_OUT // 2
-"""Steps of a loop that is unrolled so that neighbouring results share reads."""
+"""The most steps of a loop that is unrolled so that neighbouring results share reads."""
 
 
 @dataclass(frozen=True)
 class Sliding:
-    """A loop over a window along which the rows of a tile read the same elements: of the operand `read`, row `t` at step `k`
-    has what lies at `row * t + step * k`."""
+    """A loop over a window along which the rows of a tile read the same elements: row `t` at step `k` reads the element of the
+    operand `read` at `row * t + step * k`."""
 
     loop: Loop
     read: Load
@@ -37,18 +37,18 @@ class Sliding:
     step: int
 
     def shared(self, rows: Loop) -> dict[int, list[tuple[int, int]]]:
-        """By place, in order: the rows and steps that read it."""
+        """The rows and steps that read each element, by the element's place, in order."""
         steps_of: dict[int, list[tuple[int, int]]] = {}
         for t, k in product(range(rows[1]), range(self.loop[1])):
             steps_of.setdefault(self.row * t + self.step * k, []).append((t, k))
         return dict(sorted(steps_of.items()))
 
     def saved(self, rows: Loop) -> int:
-        """How many reads of the rows are left out."""
+        """The number of reads that the rows share."""
         return rows[1] * self.loop[1] - len(self.shared(rows))
 
     def columns(self, rows: Loop, inner: Sequence[Loop], simplify: Simplifier) -> list[Loop]:
-        """Other loops over the window that should be written out: which element is read is no sum of their steps."""
+        """Other loops over the window that should be unrolled: the element's place is no sum of their steps."""
         place = self.read.source.offset(self.read.indices)
         columns = [(k, m) for k, m in inner if m > 1 and coefficients(simplify, place, (k,))[0] is None]
         updates = rows[1] * self.loop[1] * math.prod(m for _, m in columns)
@@ -70,15 +70,16 @@ class Sliding:
 
 
 def choose_sliding(update: Store, rows: Loop, inner: Sequence[Loop], simplify: Simplifier) -> Sliding | None:
-    """The window along that loop, of at most `WINDOW` steps, in which the tile's rows have most in common; None if they have
-    nothing."""
+    """The window, of at most `WINDOW` steps, whose reads the tile's rows share most; None if they share none."""
     windows = [find_sliding(update, rows, x, simplify) for x in inner if 1 < x[1] <= WINDOW]
     return max((x for x in windows if x is not None), key=lambda x: x.saved(rows), default=None)
 
 
 def find_sliding(update: Store, rows: Loop, loop: Loop, simplify: Simplifier) -> Sliding | None:
-    """What the tile's rows have most in common along a loop over a window; None if they have nothing, or where a condition
-    decides whether an element may be read."""
+    """The operand whose reads the tile's rows share most along a loop over a window.
+
+    None if they share no reads, or if a condition decides whether an element may be read.
+    """
     if any(isinstance(e, Select) and e.lazy for e in post_order(update.value)):
         return None
     windows = []
