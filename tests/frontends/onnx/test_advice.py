@@ -14,9 +14,9 @@ from tests.frontends.onnx.agreement import parse  # noqa: E402
 pytestmark = pytest.mark.promise("ONNX models")
 
 
-def refusals(graph: str, functions: str = "", **given: object) -> list[Diagnostic]:
+def refusals(graph: str, functions: str = "", **known: object) -> list[Diagnostic]:
     with pytest.raises(IrError) as caught:
-        irtool.from_onnx(parse(graph, 18, functions=functions), **given)
+        irtool.from_onnx(parse(graph, 18, functions=functions), **known)
     return caught.value.diagnostics
 
 
@@ -46,15 +46,15 @@ def refusals(graph: str, functions: str = "", **given: object) -> list[Diagnosti
     ],
 )
 def test_what_must_be_known_names_the_options_that_tell_it(graph: str, help: str) -> None:
-    (found,) = refusals(graph)
-    assert found.code is not None and found.code.name == "E1003"
-    assert help in found.help
+    (diagnostic,) = refusals(graph)
+    assert diagnostic.code is not None and diagnostic.code.name == "E1003"
+    assert help in diagnostic.help
 
 
 def test_options_that_were_given_are_not_asked_for() -> None:
     graph = "net (float[N, M] x) => (int32[a, b] y) { y = Multinomial(x) }"
-    (found,) = refusals(graph, dims={"N": 2})
-    assert found.help == "say, for example: --dim M=16, or --shape x=2x16"
+    (diagnostic,) = refusals(graph, dims={"N": 2})
+    assert diagnostic.help == "say, for example: --dim M=16, or --shape x=2x16"
 
 
 def test_nodes_inside_of_nodes_and_of_functions() -> None:

@@ -31,9 +31,9 @@ MODES: dict[str, Any] = {
 def model_of(op: str, x: Any, outputs: tuple[str, ...] = ("y",), version: int = 3, **attributes: Any) -> Any:
     """A model of one node on data like `x`."""
     node = helper.make_node(op, ["x"], outputs, domain="ai.onnx.ml", **attributes)
-    given = [helper.make_tensor_value_info("x", NUMBERS[str(x.dtype)], x.shape)]
-    made = [helper.make_tensor_value_info(o, TensorProto.FLOAT, None) for o in outputs]
-    graph = helper.make_graph([node], "net", given, made)
+    graph_inputs = [helper.make_tensor_value_info("x", NUMBERS[str(x.dtype)], x.shape)]
+    graph_outputs = [helper.make_tensor_value_info(o, TensorProto.FLOAT, None) for o in outputs]
+    graph = helper.make_graph([node], "net", graph_inputs, graph_outputs)
     return helper.make_model(
         graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", version)], ir_version=8
     )
@@ -114,10 +114,10 @@ def test_trees_of_all_modes(seed: int) -> None:
     function = str(rng.choice(["SUM", "AVERAGE", "MIN", "MAX"]))
     model = model_of("TreeEnsembleRegressor", x, n_targets=targets, aggregate_function=function, **lists)
     joined: Any = {"SUM": np.sum, "AVERAGE": np.mean, "MIN": np.min, "MAX": np.max}[function]
-    wanted = joined(walked(lists, x, targets, "target"), axis=0)
-    (found,) = evaluated(model, {"x": x}, compiled=seed % 4 == 0)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, wanted, 1e-6, 1e-6)
+    expected = joined(walked(lists, x, targets, "target"), axis=0)
+    (actual,) = evaluated(model, {"x": x}, compiled=seed % 4 == 0)
+    assert actual.dtype == np.float32
+    np.testing.assert_allclose(actual, expected, 1e-6, 1e-6)
 
 
 def test_trees_survive_the_text() -> None:
@@ -129,8 +129,8 @@ def test_trees_survive_the_text() -> None:
     scores = walked(lists, x, 3, "class").sum(0)
     again = irtool.parse(irtool.to_text(module))
     for program in (module, again):
-        label, found = irtool.evaluate(program, {"x": x, **params})
-        np.testing.assert_allclose(found, scores, 1e-6)
+        label, probabilities = irtool.evaluate(program, {"x": x, **params})
+        np.testing.assert_allclose(probabilities, scores, 1e-6)
         np.testing.assert_array_equal(label, np.array([4, 2, 9])[scores.argmax(1)])
 
 
@@ -155,8 +155,8 @@ def test_sets_of_numbers() -> None:
         membership_values=array(np.array([1, 4, 6, np.nan], "float32")),
     )
     for compiled in (False, True):
-        (found,) = evaluated(model, {"x": x}, compiled)
-        np.testing.assert_array_equal(found.ravel(), [0, 0, 0, 10, 20, 20])
+        (actual,) = evaluated(model, {"x": x}, compiled)
+        np.testing.assert_array_equal(actual.ravel(), [0, 0, 0, 10, 20, 20])
 
 
 X = np.array([[0.5, -2, 1], [0, 3, -1]], "float32")
@@ -257,10 +257,10 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, list[Any]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_operator(case: str) -> None:
-    op, attributes, x, wanted = CASES[case]
-    model = model_of(op, x, ("y", "z")[: len(wanted)], **attributes)
+    op, attributes, x, expected = CASES[case]
+    model = model_of(op, x, ("y", "z")[: len(expected)], **attributes)
     for compiled in (False, True):
-        for f, w in zip(evaluated(model, {"x": x}, compiled), wanted, strict=True):
+        for f, w in zip(evaluated(model, {"x": x}, compiled), expected, strict=True):
             np.testing.assert_allclose(f, w, 1e-5, 1e-6)
 
 
@@ -268,10 +268,10 @@ def test_labels_that_are_strings_become_numbers() -> None:
     attributes: dict[str, Any] = {"coefficients": [0.0, 1.0, 0.0], "intercepts": [0.0]}
     attributes["classlabels_strings"] = ["cat", "dog"]
     model = model_of("LinearClassifier", X, ("y", "z"), **attributes)
-    said: list[Any] = []
-    module, params = irtool.from_onnx(model, say=said.append)
-    assert [d.code.name for d in said] == ["W1003"]
-    assert "0 is 'cat', 1 is 'dog'" in said[0].message
+    diagnostics: list[Any] = []
+    module, params = irtool.from_onnx(model, say=diagnostics.append)
+    assert [d.code.name for d in diagnostics] == ["W1003"]
+    assert "0 is 'cat', 1 is 'dog'" in diagnostics[0].message
     np.testing.assert_array_equal(irtool.evaluate(module, {"x": X, **params})[0], [0, 1])
 
 

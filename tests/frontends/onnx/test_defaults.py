@@ -18,25 +18,25 @@ GRAPH = """net (float[2,3] x, float[3,2] w, float[2] b, float s) => (float[2,2] 
 X = np.arange(6, dtype="float32").reshape(2, 3)
 
 
-@pytest.mark.parametrize("given", [{}, {"b": np.float32([1, 2])}, {"b": np.float32([1, 2]), "s": np.float32(3)}])
+@pytest.mark.parametrize("overrides", [{}, {"b": np.float32([1, 2])}, {"b": np.float32([1, 2]), "s": np.float32(3)}])
 @pytest.mark.parametrize("via", ["interp", "c"])
-def test_arrays_take_the_place_of_defaults(given: dict[str, Any], via: str, tmp_path: Any) -> None:
+def test_arrays_take_the_place_of_defaults(overrides: dict[str, Any], via: str, tmp_path: Any) -> None:
     import onnx
 
     onnx.save(parse(GRAPH), tmp_path / "m.onnx")
-    np.savez(tmp_path / "i.npz", x=X, **given)
+    np.savez(tmp_path / "i.npz", x=X, **overrides)
     paths = [str(tmp_path / n) for n in ("m.onnx", "i.npz", "o.npz")]
     words = ["run", paths[0], "--inputs", paths[1], "-o", paths[2], "--via", via, "--no-random"]
     assert run(words) == 0
-    found = next(iter(np.load(paths[2]).values()))
-    np.testing.assert_array_equal(found, X[:, :2] * given.get("s", 2) + given.get("b", np.float32([100, 200])))
+    actual = next(iter(np.load(paths[2]).values()))
+    np.testing.assert_array_equal(actual, X[:, :2] * overrides.get("s", 2) + overrides.get("b", np.float32([100, 200])))
 
 
 def test_defaults_in_python() -> None:
     module, params = irtool.from_onnx(parse(GRAPH))
     assert set(params) == {"w", "b", "s"}
-    found = irtool.evaluate(module, {**params, "x": X, "b": np.zeros(2, "float32")})
-    np.testing.assert_array_equal(found, X[:, :2] * 2)
+    actual = irtool.evaluate(module, {**params, "x": X, "b": np.zeros(2, "float32")})
+    np.testing.assert_array_equal(actual, X[:, :2] * 2)
     module, params = irtool.from_onnx(parse(GRAPH), values={"b": np.zeros(2, "float32")})
     np.testing.assert_array_equal(irtool.evaluate(module, {**params, "x": X}), X[:, :2] * 2)
 

@@ -34,8 +34,8 @@ def test_slices_are_those_of_numpy(shape: tuple[int, ...], axis: int, ascending:
     for seed, dtype in ((0, "float32"), (1, "int32")):
         module, _ = irtool.from_onnx(model(shape, axis, ascending, dtype))
         x = np.random.default_rng(seed).integers(-1, 2, shape).astype(dtype)
-        for found, want in zip(irtool.evaluate(module, [x]), wanted(x, axis % x.ndim, ascending), strict=True):
-            np.testing.assert_array_equal(found, want)
+        for actual, expected in zip(irtool.evaluate(module, [x]), wanted(x, axis % x.ndim, ascending), strict=True):
+            np.testing.assert_array_equal(actual, expected)
 
 
 def test_a_build_gives_the_same(quick_compiles: None) -> None:
@@ -43,6 +43,6 @@ def test_a_build_gives_the_same(quick_compiles: None) -> None:
     x = np.random.default_rng(3).integers(0, 2, (6, 2)).astype("float32")
     built = irtool.build(module)
     with pytest.warns(irtool.driver.specialize.BakedInputsWarning):
-        made = built.run([x])
-    for found, want in zip(made, wanted(x, 0, 1), strict=True):
-        np.testing.assert_array_equal(found, want)
+        results = built.run([x])
+    for actual, expected in zip(results, wanted(x, 0, 1), strict=True):
+        np.testing.assert_array_equal(actual, expected)

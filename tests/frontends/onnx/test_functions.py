@@ -58,9 +58,11 @@ def test_overloads_are_told_apart_and_an_input_may_be_left_out_in_a_graph_inside
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]
 
     def function(overload, operator):
-        made = helper.make_function("own", "F", ["x"], ["y"], [helper.make_node(operator, ["x"], ["y"])], opsets[:1])
-        made.overload = overload
-        return made
+        definition = helper.make_function(
+            "own", "F", ["x"], ["y"], [helper.make_node(operator, ["x"], ["y"])], opsets[:1]
+        )
+        definition.overload = overload
+        return definition
 
     arm = helper.make_graph(
         [helper.make_node("Clip", ["x", "low"], ["p"])], "arm", [], [helper.make_tensor_value_info("p", 1, None)]

@@ -39,7 +39,7 @@ def model(case: tuple) -> tuple[onnx.ModelProto, np.ndarray, np.ndarray]:
     whole = np.repeat(zeros, size, axis), np.repeat(scales, size, axis)
     zero, scale = (np.take(v, range(shape[axis]), axis) for v in whole)
     indices = rng.integers(-shape[gather], shape[gather], picked).astype("int64")
-    wanted = np.take((data - zero).astype("float32") * scale, indices, gather)
+    expected = np.take((data - zero).astype("float32") * scale, indices, gather)
     weights = [stored("data", kind, bits, data), helper.make_tensor("scales", 1, few, scales.ravel())]
     weights += [stored("zeros", kind, bits, zeros)] if has_zeros else []
     attributes = {"gather_axis": gather, "quantize_axis": blocked, "block_size": size, "bits": bits}
@@ -51,7 +51,7 @@ def model(case: tuple) -> tuple[onnx.ModelProto, np.ndarray, np.ndarray]:
     )
     opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
     proto = helper.make_model(helper.make_graph([node], "g", *ends, weights), opset_imports=opsets, ir_version=10)
-    return proto, indices, wanted
+    return proto, indices, expected
 
 
 def stored(name: str, kind: str, bits: int, array: np.ndarray) -> onnx.TensorProto:
@@ -67,21 +67,21 @@ def stored(name: str, kind: str, bits: int, array: np.ndarray) -> onnx.TensorPro
 
 @pytest.mark.parametrize("name", CASES)
 def test_rows_are_those_of_the_dequantized_table(name: str) -> None:
-    proto, indices, wanted = model(CASES[name])
+    proto, indices, expected = model(CASES[name])
     module, weights = irtool.from_onnx(proto)
-    found = irtool.evaluate(module, {"i": indices, **weights})
-    np.testing.assert_array_equal(found, wanted)
+    actual = irtool.evaluate(module, {"i": indices, **weights})
+    np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.parametrize("name", [n for n in CASES if "along what" not in n])
 def test_onnx_runtime_agrees(name: str) -> None:
     runtime = pytest.importorskip("onnxruntime")
-    proto, indices, wanted = model(CASES[name])
+    proto, indices, expected = model(CASES[name])
     try:
         session = runtime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
     except runtime.capi.onnxruntime_pybind11_state.NotImplemented as error:
         pytest.skip(f"this version has no such kernel: {error}")
-    np.testing.assert_allclose(session.run(None, {"i": indices})[0], wanted, rtol=1e-6)
+    np.testing.assert_allclose(session.run(None, {"i": indices})[0], expected, rtol=1e-6)
 
 
 def test_what_no_table_can_be_is_refused() -> None:

@@ -75,11 +75,11 @@ GROUPS = {
 
 @pytest.mark.parametrize("case", GROUPS)
 def test_group(case: str) -> None:
-    graph, axis, there, gone = GROUPS[case]
+    graph, axis, present, absent = GROUPS[case]
     text = irtool.to_text(check(graph.replace("AXIS", str(axis)), 13))
-    for words, wanted in ((there, True), (gone, False)):
+    for words, is_present in ((present, True), (absent, False)):
         for word in words:
-            assert bool(re.search(rf"\b{re.escape(word)}\b", text)) == wanted, text
+            assert bool(re.search(rf"\b{re.escape(word)}\b", text)) == is_present, text
 
 
 NEARLY = {

@@ -20,9 +20,9 @@ MOST = 16
 """Elements of an input that is taken for a list of numbers."""
 
 
-def variants(given: np.ndarray) -> Iterator[np.ndarray]:
+def variants(array: np.ndarray) -> Iterator[np.ndarray]:
     """The list in other lengths, ranks and values."""
-    line = given.ravel()
+    line = array.ravel()
     yield from (
         line[:0],
         line[:-1],
@@ -61,14 +61,14 @@ def models() -> Iterator[tuple[str, Any]]:
             for name, v in values.items()
             if isinstance(v, np.ndarray) and v.dtype.kind in "iu" and v.ndim <= 1 and v.size <= MOST
         }
-        for name, given in lists.items():
+        for name, array in lists.items():
             kind = (model.graph.node[0].op_type, name)
             seen[kind] += 1
             if seen[kind] > 3:
                 continue
-            for v in variants(given):
-                wanted = np.array(v, given.dtype)
-                yield f"{case.name}: {name} = {wanted.tolist()}", with_constants(model, {**lists, name: wanted})
+            for v in variants(array):
+                changed = np.array(v, array.dtype)
+                yield f"{case.name}: {name} = {changed.tolist()}", with_constants(model, {**lists, name: changed})
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -61,12 +61,12 @@ def test_only_files_in_the_models_folder_are_read(location: str, tmp_path: Path)
     (folder / "loop").symlink_to(folder / "loop")
     path = folder / "m.onnx"
     path.write_bytes(model([node("Add", ("x", "w"))], [external(location)]).SerializeToString())
-    said = refusal(path)
-    assert "only files in the model's folder" in said or "cannot read" in said, said
+    message = refusal(path)
+    assert "only files in the model's folder" in message or "cannot read" in message, message
 
 
 @pytest.mark.parametrize(
-    ("entries", "dims", "said"),
+    ("entries", "dims", "message"),
     [
         ({"offset": 8}, (2, 3), "needs 24 bytes at 8 of w.bin, which has 24"),
         ({"offset": -1}, (2, 3), "no number"),
@@ -79,11 +79,11 @@ def test_only_files_in_the_models_folder_are_read(location: str, tmp_path: Path)
         ({}, (-2, -3), "has the shape"),
     ],
 )
-def test_external_data_that_does_not_fit_is_refused(entries, dims, said, tmp_path: Path) -> None:
+def test_external_data_that_does_not_fit_is_refused(entries, dims, message, tmp_path: Path) -> None:
     (tmp_path / "w.bin").write_bytes(bytes(24))
     path = tmp_path / "m.onnx"
     path.write_bytes(model([node("Add", ("x", "w"))], [external("w.bin", dims, **entries)]).SerializeToString())
-    assert said in refusal(path)
+    assert message in refusal(path)
 
 
 def test_external_data_is_read_and_missing_data_is_named(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_big_tensors_stay_in_the_file_until_they_are_read(tmp_path: Path) -> Non
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1.3 * size
-    for given in (weights, irtool.from_onnx(data)[1]):
-        assert all(np.array_equal(given[n], a) for n, a in arrays.items())
+    for params in (weights, irtool.from_onnx(data)[1]):
+        assert all(np.array_equal(params[n], a) for n, a in arrays.items())
     path.write_bytes(data[: len(data) // 2])
     assert "no ONNX model" in refusal(path)
 
@@ -128,10 +128,10 @@ def test_what_is_too_large_to_parse_is_refused_before_it_is_read(tmp_path: Path)
     with path.open("wb") as file:
         file.truncate(3 << 30)
     tracemalloc.start()
-    said = refusal(path)
+    message = refusal(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert "the file has 3221225472 bytes, of which more than 2 GB are no data of initializers" in said
+    assert "the file has 3221225472 bytes, of which more than 2 GB are no data of initializers" in message
     assert peak < 1 << 24
 
 
@@ -212,10 +212,10 @@ def _laughs():
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_contradicts_itself_is_refused(case: str) -> None:
-    make, said = CASES[case]
+    make, message = CASES[case]
     start = time.monotonic()
-    found = refusal(make())
-    assert said in found, found
+    refused = refusal(make())
+    assert message in refused, refused
     assert time.monotonic() - start < 5
 
 
@@ -239,11 +239,11 @@ def test_every_unsupported_operator_is_named_at_once() -> None:
     nodes = [node("Frob", ("x",), (f"a{n}",), name=f"frob{n}") for n in range(12)] + [
         node("Twist", ("a3",), domain="acme")
     ]
-    found = refusal(model(nodes))
+    message = refusal(model(nodes))
     assert (
-        "Frob, which 12 nodes have: frob0, " in found
-        and "and 4 more" in found
-        and "acme.Twist, which 1 node has" in found
+        "Frob, which 12 nodes have: frob0, " in message
+        and "and 4 more" in message
+        and "acme.Twist, which 1 node has" in message
     )
 
 

@@ -80,18 +80,18 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_numbers_that_nothing_can_have_are_refused(name: str) -> None:
-    text, said, opset = REFUSED[name]
-    assert said in refusal(text, opset)
+    text, message, opset = REFUSED[name]
+    assert message in refusal(text, opset)
 
 
 @pytest.mark.parametrize(
-    "classes, vectors, said",
+    "classes, vectors, tensor",
     [
         (420, 2, "the votes of the decisions between classes"),
         (520, 500, "the weights of the decisions between classes"),
     ],
 )
-def test_tables_that_grow_faster_than_the_model_are_refused(classes: int, vectors: int, said: str) -> None:
+def test_tables_that_grow_faster_than_the_model_are_refused(classes: int, vectors: int, tensor: str) -> None:
     """A support vector machine decides between each two classes: its tables are products of numbers that the model has."""
     node = onnx.helper.make_node(
         "SVMClassifier",
@@ -113,7 +113,7 @@ def test_tables_that_grow_faster_than_the_model_are_refused(classes: int, vector
     )
     opsets = [onnx.helper.make_opsetid("", 22), onnx.helper.make_opsetid("ai.onnx.ml", 1)]
     model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)
-    with pytest.raises(IrError, match=f"{said} would be an array of the shape"):
+    with pytest.raises(IrError, match=f"{tensor} would be an array of the shape"):
         irtool.from_onnx(model.SerializeToString())
 
 

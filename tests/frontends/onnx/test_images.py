@@ -78,14 +78,16 @@ def test_boxes_of_negative_scores_are_suppressed_too(compiled: bool) -> None:
     np.testing.assert_array_equal(y, [[0, 0, 3], [0, 0, 0], [0, 0, 2]])
 
 
-@pytest.mark.parametrize(("most", "wanted"), [("2", [[0, 0, 3], [0, 0, 0]]), ("1", [[0, 0, 3]]), ("0", []), (None, [])])
-def test_so_many_boxes_are_chosen_as_may_be(most: str | None, wanted: list[list[int]]) -> None:
-    given = f"most = Constant<value = int64[1] {{{most}}}>()" if most else ""
+@pytest.mark.parametrize(
+    ("most", "expected"), [("2", [[0, 0, 3], [0, 0, 0]]), ("1", [[0, 0, 3]]), ("0", []), (None, [])]
+)
+def test_so_many_boxes_are_chosen_as_may_be(most: str | None, expected: list[list[int]]) -> None:
+    constant = f"most = Constant<value = int64[1] {{{most}}}>()" if most else ""
     graph = f"""net (float[1,4,4] boxes, float[1,1,4] scores, float[1] iou) => (int64[n,3] y) {{
-        {given} y = NonMaxSuppression(boxes, scores, {"most" if most else ""}, iou) }}"""
+        {constant} y = NonMaxSuppression(boxes, scores, {"most" if most else ""}, iou) }}"""
     scores = np.array([[[-1, -2, -3, -0.5]]], "float32")
     (y,) = evaluated(parse(graph), {"boxes": BOXES, "scores": scores, "iou": np.array([0.5], "float32")})
-    np.testing.assert_array_equal(y, np.array(wanted, "int64").reshape(-1, 3))
+    np.testing.assert_array_equal(y, np.array(expected, "int64").reshape(-1, 3))
 
 
 def test_regions_of_less_than_a_pixel_are_sampled_where_they_are() -> None:
@@ -119,10 +121,10 @@ def test_where_an_affine_map_takes_pixels(corners: int, across: list[float], dow
         size = Constant<value_ints = [1, 5, 3, 4]>()
         y = AffineGrid<align_corners = {corners}>(theta, size) }}"""
     theta = np.array([[[2, 10, 100], [-1, 20, 200]]], "float32")
-    (found,) = evaluated(parse(graph, 20), {"theta": theta})
+    (actual,) = evaluated(parse(graph, 20), {"theta": theta})
     x, y = np.meshgrid(across, down)
-    wanted = np.stack([2 * x + 10 * y + 100, 20 * y - x + 200], -1)[None]
-    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    expected = np.stack([2 * x + 10 * y + 100, 20 * y - x + 200], -1)[None]
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 SUPPRESSED = """net (float[1, 8, 4] b, float[8] s) => (int64[n, 3] y) {{
@@ -145,8 +147,8 @@ SUPPRESSED = """net (float[1, 8, 4] b, float[8] s) => (int64[n, 3] y) {{
 def test_suppression_among_boxes_whose_number_follows_from_scores(threshold: str) -> None:
     """As torchvision's detectors do it: boxes of a score that is large enough, negative ones among them."""
     module = check(SUPPRESSED.format(threshold=threshold))
-    said = next(d for d in unsupported(module) if d.message.startswith("argwhere gives"))
-    assert "it follows from values: the interpreter runs it" in said.help
+    diagnostic = next(d for d in unsupported(module) if d.message.startswith("argwhere gives"))
+    assert "it follows from values: the interpreter runs it" in diagnostic.help
 
 
 COMPUTED = """net (float[1, 2, 5, 7] x, int64[2] size, int64[4] whole) => (float[a, b, c, d] y) {{
@@ -174,9 +176,9 @@ def test_resize_to_a_height_and_width_that_are_computed(attributes: str, sizes: 
 
     model = parse(COMPUTED.format(attributes, sizes), 18)
     inputs = {**inputs_of(model), "size": np.array([8, 3]), "whole": np.array([1, 2, 8, 3])}
-    (wanted,) = ReferenceEvaluator(model).run(None, inputs)
-    (found,) = evaluated(model, inputs)
-    np.testing.assert_allclose(found, wanted, 1e-4, 1e-5)
+    (expected,) = ReferenceEvaluator(model).run(None, inputs)
+    (actual,) = evaluated(model, inputs)
+    np.testing.assert_allclose(actual, expected, 1e-4, 1e-5)
 
 
 @pytest.mark.parametrize(

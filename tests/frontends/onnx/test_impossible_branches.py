@@ -33,20 +33,20 @@ MODELS = {
 
 @pytest.fixture(params=sorted(MODELS))
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    made = tmp_path / "model.onnx"
-    onnx.save(onnx.parser.parse_model(HEAD + MODELS[request.param]), str(made))
-    return str(made)
+    file = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(HEAD + MODELS[request.param]), str(file))
+    return str(file)
 
 
 @pytest.mark.filterwarnings("ignore:.*W1004")
 def test_the_interpreter_fails_in_that_branch_alone(path: str) -> None:
     x = np.arange(6, dtype="float32")
     module, _ = from_onnx(path, shapes={"x": (6,)})
-    found = irtool.evaluate(module, [np.array(True), x])
+    actual = irtool.evaluate(module, [np.array(True), x])
     from onnx.reference import ReferenceEvaluator
 
-    wanted = ReferenceEvaluator(path).run(None, {"c": np.array(True), "x": x})
-    for a, b in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
+    expected = ReferenceEvaluator(path).run(None, {"c": np.array(True), "x": x})
+    for a, b in zip(actual if isinstance(actual, tuple) else (actual,), expected, strict=True):
         np.testing.assert_allclose(np.asarray(a), b)
     with pytest.raises(irtool.IrError, match="a branch is taken that is impossible"):
         irtool.evaluate(module, [np.array(False), x])

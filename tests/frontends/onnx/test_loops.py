@@ -21,13 +21,13 @@ def read(text, **options):
     return irtool.from_onnx((HEAD + text).encode(), **options)
 
 
-def check(text, inputs, wanted, compiled=True):
+def check(text, inputs, expected, compiled=True):
     """The module; the interpreter, and C, give what is wanted."""
     module, params = read(text)
-    found = irtool.evaluate(module, [*inputs, *params.values()])
-    ways = [found, irtool.build(module, params, cflags="-O0").run(list(inputs))] if compiled else [found]
+    interpreted = irtool.evaluate(module, [*inputs, *params.values()])
+    ways = [interpreted, irtool.build(module, params, cflags="-O0").run(list(inputs))] if compiled else [interpreted]
     for way in ways:
-        for f, w in zip(way if isinstance(way, tuple) else (way,), wanted, strict=True):
+        for f, w in zip(way if isinstance(way, tuple) else (way,), expected, strict=True):
             np.testing.assert_allclose(f, w, rtol=1e-6)
             assert f.dtype == w.dtype
     return module
@@ -96,10 +96,10 @@ def test_loops_and_branches_in_each_other_see_the_values_around_them():
         }>
       }>
     }"""
-    wanted = F3
+    expected = F3
     for _ in range(2):
-        wanted = wanted - F3 - F3 - F3
-    module = check(text, [F3, np.array(True)], [wanted])
+        expected = expected - F3 - F3 - F3
+    module = check(text, [F3, np.array(True)], [expected])
     assert " abs(" not in str(module["loop_0"]) + str(module["loop_1"])
 
 
@@ -136,7 +136,7 @@ def test_scan_takes_slices_in_either_direction():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "net (float[3] x) => (float[3] y) { y = Loop (, , x) <body = b (int64 i, bool c, float[3] a) => (bool c, float[3] d) { d = Neg(a) }> }",
@@ -156,10 +156,10 @@ def test_scan_takes_slices_in_either_direction():
         ),
     ],
 )
-def test_loops_that_cannot_be_are_refused(text, said):
+def test_loops_that_cannot_be_are_refused(text, message):
     with pytest.raises(IrError) as error:
         read(text)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_function_whose_branch_calls_it_is_refused():

@@ -22,11 +22,11 @@ def run(graph: str, opset: int = 21, **inputs: Any) -> Any:
     from onnx.reference import ReferenceEvaluator
 
     model = parse(graph, opset)
-    wanted = ReferenceEvaluator(model).run(None, inputs)
+    expected = ReferenceEvaluator(model).run(None, inputs)
     module, params = irtool.from_onnx(model)
     assert "?" in irtool.to_text(module)
-    found = irtool.evaluate(module, {**inputs, **params})
-    for f, w in zip(found if isinstance(found, tuple) else (found,), wanted, strict=True):
+    actual = irtool.evaluate(module, {**inputs, **params})
+    for f, w in zip(actual if isinstance(actual, tuple) else (actual,), expected, strict=True):
         assert f.dtype == w.dtype
         np.testing.assert_allclose(f, w, 1e-5, 1e-6)
     return module
@@ -79,8 +79,8 @@ def test_borders_wider_than_the_tensor_and_below_zero(mode: str) -> None:
         }}""",
         21,
     )
-    wanted = np.pad(x[:, 1:], ((4, 7), (0, 3)), mode)  # type: ignore[call-overload]
-    np.testing.assert_array_equal(irtool.evaluate(irtool.from_onnx(model)[0], [x]), wanted)
+    expected = np.pad(x[:, 1:], ((4, 7), (0, 3)), mode)  # type: ignore[call-overload]
+    np.testing.assert_array_equal(irtool.evaluate(irtool.from_onnx(model)[0], [x]), expected)
 
 
 @pytest.mark.promise("mathematics in ONNX")
@@ -132,7 +132,7 @@ def test_a_fourier_transform_of_which_nothing_is_said_goes_forward(opset: int) -
 @pytest.mark.promise("mathematics in ONNX")
 def test_distinct_elements_of_a_constant_are_found_when_importing() -> None:
     constant = "c = Constant <value_ints = [3, 1, 3, 2]> () y, f, w, n = Unique(c)"
-    kept = check(f"net (float[1] x) => (int64[M] y, int64[M] f, int64[4] w, int64[M] n) {{ {constant} }}")
-    assert "unique(" not in irtool.to_text(kept)
-    given = check("net (float[4] x) => (float[M] y, int64[M] f, int64[4] w, int64[M] n) { y, f, w, n = Unique(x) }")
-    assert "unique(" in irtool.to_text(given)
+    folded = check(f"net (float[1] x) => (int64[M] y, int64[M] f, int64[4] w, int64[M] n) {{ {constant} }}")
+    assert "unique(" not in irtool.to_text(folded)
+    computed = check("net (float[4] x) => (float[M] y, int64[M] f, int64[4] w, int64[M] n) { y, f, w, n = Unique(x) }")
+    assert "unique(" in irtool.to_text(computed)

@@ -119,5 +119,5 @@ def test_pair(case: str) -> None:
     model = parse(f"net ({inputs}) => (float[n] y) {{ {fused} }}", 23, microsoft=True)
     values = inputs_of(model)
     other = parse(f"net ({inputs}) => (float[n] y) {{ {parts} }}", 23)
-    (wanted,) = ReferenceEvaluator(other).run(None, values)
-    np.testing.assert_allclose(evaluated(model, values)[0], wanted, 1e-4, 1e-5)
+    (expected,) = ReferenceEvaluator(other).run(None, values)
+    np.testing.assert_allclose(evaluated(model, values)[0], expected, 1e-4, 1e-5)

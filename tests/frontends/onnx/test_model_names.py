@@ -59,9 +59,9 @@ def test_any_names_make_c_that_runs(outputs: tuple[str, ...]) -> None:
 def test_inputs_have_either_name(tmp_path: Path) -> None:
     artifact = build(("z",), tmp_path)
     module, _ = irtool.from_onnx(model(("z",)))
-    for given in ({IN: X, "y": Y}, {"serving_default_input_2_0": X, "y": Y}):
+    for inputs in ({IN: X, "y": Y}, {"serving_default_input_2_0": X, "y": Y}):
         for run in (artifact.run, irtool.load(tmp_path).run, lambda v: irtool.evaluate(module, v)):
-            np.testing.assert_array_equal(run(given), X + Y)
+            np.testing.assert_array_equal(run(inputs), X + Y)
     np.testing.assert_array_equal(artifact.run(serving_default_input_2_0=X, y=Y), X + Y)
     np.testing.assert_array_equal(artifact.run({IN: X}, y=Y), X + Y)
 

@@ -27,8 +27,8 @@ def _all_codes(number: int):
 @pytest.mark.parametrize("number", sorted(NARROW))
 def test_every_code_has_the_value_that_onnx_gives_it(number: int) -> None:
     proto = _all_codes(number)
-    wanted = onnx.numpy_helper.to_array(proto).astype("float64")
-    np.testing.assert_array_equal(read_tensor(proto).astype("float64"), wanted)
+    expected = onnx.numpy_helper.to_array(proto).astype("float64")
+    np.testing.assert_array_equal(read_tensor(proto).astype("float64"), expected)
     listed = onnx.TensorProto(data_type=number, dims=proto.dims, int32_data=list(proto.raw_data))
     np.testing.assert_array_equal(read_tensor(listed), read_tensor(proto))
 
@@ -52,9 +52,9 @@ def test_floats_are_rounded_as_by_their_own_types(number: int) -> None:
         23,
     )
     module, _ = irtool.from_onnx(model)
-    wanted = x.astype(onnx.helper.tensor_dtype_to_np_dtype(number)).astype("float32")
-    np.testing.assert_array_equal(irtool.evaluate(module, [x]), wanted)
-    np.testing.assert_array_equal(irtool.build(module, cflags="-O0").run([x]), wanted)
+    expected = x.astype(onnx.helper.tensor_dtype_to_np_dtype(number)).astype("float32")
+    np.testing.assert_array_equal(irtool.evaluate(module, [x]), expected)
+    np.testing.assert_array_equal(irtool.build(module, cflags="-O0").run([x]), expected)
 
 
 @pytest.mark.promise("narrow elements")
@@ -74,5 +74,5 @@ def test_a_zero_point_of_int4_limits_to_its_range_wherever_it_went() -> None:
         21,
     )
     module, params = irtool.from_onnx(model)
-    given = {"x": np.array([-100, -3, 0, 3, 100], "float32"), **params}
-    np.testing.assert_array_equal(irtool.evaluate(module, given), [-9, -3, 0, 3, 6])
+    inputs = {"x": np.array([-100, -3, 0, 3, 100], "float32"), **params}
+    np.testing.assert_array_equal(irtool.evaluate(module, inputs), [-9, -3, 0, 3, 6])

@@ -34,7 +34,7 @@ HEADS = """net (float[B, T, 12] x) => (float[B, T, M, N] y) {
 
 
 @pytest.mark.parametrize(
-    ("dims", "wanted"),
+    ("dims", "expected"),
     [
         ({"B": 2, "T": 5}, "Tensor[(2, 5, 4, 3), float32]"),
         ({"T": 5}, "Tensor[(?, 5, 4, 3), float32]"),
@@ -42,9 +42,9 @@ HEADS = """net (float[B, T, 12] x) => (float[B, T, M, N] y) {
         ({}, "Tensor[(?, ?, 4, 3), float32]"),
     ],
 )
-def test_extents_that_are_known_are_in_the_type(dims, wanted):
+def test_extents_that_are_known_are_in_the_type(dims, expected):
     module, _ = irtool.from_onnx((HEAD + HEADS).encode(), dims=dims)
-    assert str(module["main"].checked_type.ret_type) == wanted
+    assert str(module["main"].checked_type.ret_type) == expected
     assert "shape_of" not in str(module)  # no shape is computed while the program runs
     x = np.arange(120, dtype="float32").reshape(2, 5, 12)
     np.testing.assert_array_equal(irtool.evaluate(module, [x]), x.reshape(2, 5, 4, 3))

@@ -15,5 +15,5 @@ def test_operators_are_shared_and_have_no_place() -> None:
     module, _ = irtool.from_onnx(parser.parse_model(text))
     nodes = post_order(module["main"])
     assert all(e.span is not None for e in nodes if isinstance(e, Call))
-    found = [e for e in nodes if isinstance(e, Op)]
-    assert found and all(e.span is None for e in found)
+    operators = [e for e in nodes if isinstance(e, Op)]
+    assert operators and all(e.span is None for e in operators)

@@ -19,14 +19,14 @@ def import_text(graph: str) -> tuple[Any, Any]:
     return irtool.from_onnx((HEAD + graph).encode())
 
 
-def both(graph: str, **given: np.ndarray) -> Any:
+def both(graph: str, **inputs: np.ndarray) -> Any:
     """The result on the interpreter, which C gives, too."""
     module, params = import_text(graph)
-    found = np.asarray(irtool.evaluate(module, {**given, **params}))
-    built = np.asarray(irtool.build(module, params, opt_level=3, cflags="-O1").run(given))
-    assert found.dtype == built.dtype
-    np.testing.assert_allclose(found, built, rtol=1e-6, atol=1e-6)
-    return found
+    interpreted = np.asarray(irtool.evaluate(module, {**inputs, **params}))
+    built = np.asarray(irtool.build(module, params, opt_level=3, cflags="-O1").run(inputs))
+    assert interpreted.dtype == built.dtype
+    np.testing.assert_allclose(interpreted, built, rtol=1e-6, atol=1e-6)
+    return interpreted
 
 
 def listed(values: Any) -> str:
@@ -61,8 +61,8 @@ def test_quantized_convolution_is_that_of_the_definition() -> None:
     data = np.pad(x.astype("int64") - 113, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = np.lib.stride_tricks.sliding_window_view(data, (3, 3), axis=(2, 3))[:, :, ::2, ::2]
     sums = np.einsum("nchwij,ocij->nohw", windows, w.astype("int64")) + bias[None, :, None, None]
-    wanted = np.clip(np.rint(sums * (0.25 * scales[None, :, None, None] / 7.0)) + 120, 0, 255)
-    assert np.abs(both(graph, x=x).astype(int) - wanted).max() == 0
+    expected = np.clip(np.rint(sums * (0.25 * scales[None, :, None, None] / 7.0)) + 120, 0, 255)
+    assert np.abs(both(graph, x=x).astype(int) - expected).max() == 0
     assert "qnn.conv2d" in str(import_text(graph)[0])
 
 
@@ -80,16 +80,16 @@ def test_convolutions_and_sums_are_rounded_as_one_product_in_float32() -> None:
             y = com.microsoft.QLinearAdd(c, sy, zy, o, so, zx, sc, zy)
         }}"""
     module, params = import_text(graph)
-    given = {"x": x, "o": other}
-    found = irtool.evaluate(module, {**given, **params})
-    built = irtool.build(module, params).run(given)
+    inputs = {"x": x, "o": other}
+    interpreted = irtool.evaluate(module, {**inputs, **params})
+    built = irtool.build(module, params).run(inputs)
     sums = np.einsum("oc,nchw->nohw", w[:, :, 0, 0].astype("int32"), x.astype("int32") - 113)
     ratio = (np.float32(0.25) * scales / np.float32(0.5))[None, :, None, None]
     c = np.clip(np.rint(sums.astype("float32") * ratio) + 120, 0, 255)
     ratios = np.float32(0.5) / np.float32(0.75), np.float32(0.37) / np.float32(0.75)
     y = (c - 120).astype("float32") * ratios[0] + (other.astype("float32") - 113) * ratios[1]
     y = np.clip(np.rint(y) + 120, 0, 255)
-    for got, exact, real in zip(built, found, (y, c), strict=True):
+    for got, exact, real in zip(built, interpreted, (y, c), strict=True):
         np.testing.assert_array_equal(np.asarray(got), real)
         np.testing.assert_array_equal(np.asarray(exact), real)
 
@@ -122,9 +122,9 @@ def test_zero_points_of_rows_and_columns(left: str, right: str, shape: tuple[int
     )
     rng = np.random.default_rng(4)
     a, b = rng.integers(0, 256, (4, 6), "uint8"), rng.integers(-128, 128, shape, "int8")
-    wanted = (a.astype("int32") - np.array(rows).reshape(-1, 1)) @ (b.astype("int32") - np.array(columns))
+    expected = (a.astype("int32") - np.array(rows).reshape(-1, 1)) @ (b.astype("int32") - np.array(columns))
     module, params = import_text(graph)
-    assert np.array_equal(irtool.evaluate(module, {"a": a, "b": b, **params}), wanted)
+    assert np.array_equal(irtool.evaluate(module, {"a": a, "b": b, **params}), expected)
 
 
 @pytest.mark.promise("ONNX quantization")
@@ -147,11 +147,11 @@ def test_scales_of_products_may_be_halves(dtype: str) -> None:
     model: onnx.ModelProto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
     module, params = irtool.from_onnx(model.SerializeToString())
     rng = np.random.default_rng(0)
-    given = {n: rng.integers(0, 20, s, "uint8") for n, s in shapes.items()}
-    sums = (given["a"].astype(int) - 3) @ (given["b"].astype(int) - 5)
-    wanted = np.clip(np.rint(sums * (0.5 * 0.25 / 2.0)) + 7, 0, 255)
-    np.testing.assert_array_equal(np.asarray(irtool.build(module, params).run(given)), wanted)
-    assert np.abs(np.asarray(irtool.evaluate(module, {**given, **params})) - wanted).max() <= 1  # of halves
+    inputs = {n: rng.integers(0, 20, s, "uint8") for n, s in shapes.items()}
+    sums = (inputs["a"].astype(int) - 3) @ (inputs["b"].astype(int) - 5)
+    expected = np.clip(np.rint(sums * (0.5 * 0.25 / 2.0)) + 7, 0, 255)
+    np.testing.assert_array_equal(np.asarray(irtool.build(module, params).run(inputs)), expected)
+    assert np.abs(np.asarray(irtool.evaluate(module, {**inputs, **params})) - expected).max() <= 1  # of halves
 
 
 @pytest.mark.promise("ONNX quantization")
@@ -173,8 +173,8 @@ def test_weights_of_four_bits_are_unpacked() -> None:
 @pytest.mark.parametrize("half", [0.5, 1.5, 2.5, -0.5, -1.5, 126.5])
 def test_a_half_goes_to_the_even_number_where_nothing_else_is_said(half: float) -> None:
     graph = "g (float[2] x, float s) => (int8[2] y) <int8 z = {0}> { y = QuantizeLinear(x, s, z) }"
-    found = both(graph, x=np.array([half, half / 2], "float32"), s=np.array(1, "float32"))
-    assert found.tolist() == np.rint([half, half / 2]).tolist()
+    actual = both(graph, x=np.array([half, half / 2], "float32"), s=np.array(1, "float32"))
+    assert actual.tolist() == np.rint([half, half / 2]).tolist()
 
 
 @pytest.mark.parametrize(
@@ -247,10 +247,10 @@ def test_functions_of_quantized_tensors_are_rounded_once(call: str, function: An
     graph = f"""g (uint8[8, 8] x, uint8[8, 8] y) => (uint8[8, 8] r) <float s = {{0.0371}}, uint8 z = {{113}},
         float t = {{0.0212}}, uint8 u = {{140}}, float o = {{0.0517}}, uint8 p = {{120}}> {{ r = com.microsoft.{call} }}"""
     x, y = np.random.default_rng(6).integers(0, 256, (2, 8, 8), "uint8")
-    wanted = function((x.astype(float) - 113) * 0.0371, (y.astype(float) - 140) * 0.0212)
+    exact = function((x.astype(float) - 113) * 0.0371, (y.astype(float) - 140) * 0.0212)
     module, params = import_text(graph)
-    found = irtool.evaluate(module, {"x": x, "y": y, **params})
-    assert np.array_equal(found, np.clip(np.rint(wanted / 0.0517) + 120, 0, 255))
+    actual = irtool.evaluate(module, {"x": x, "y": y, **params})
+    assert np.array_equal(actual, np.clip(np.rint(exact / 0.0517) + 120, 0, 255))
 
 
 @pytest.mark.promise("ONNX quantization")
@@ -275,7 +275,7 @@ def test_borders_of_integer_programs_are_zero(dtype: str, zero: int) -> None:
 def test_sums_that_leave_32_bits_are_real_ones(depth: int) -> None:
     """The file says that products of real numbers are added: 255 · 127 · 70,000 is more than an int32 holds."""
     x = np.full((2, depth), 255, "uint8")
-    found = both(
+    actual = both(
         f"""g (uint8[2, {depth}] x) => (uint8[2, 3] y) <
         float s = {{0.01}}, uint8 z = {{0}}, int8 zw = {{0}}, float t = {{{depth / 70:.1f}}}, int8 c = {{127}}, int64[2] n = {{{depth}, 3}}> {{
             w = Expand(c, n)
@@ -286,4 +286,4 @@ def test_sums_that_leave_32_bits_are_real_ones(depth: int) -> None:
         }}""",
         x=x,
     )
-    assert (found == np.rint(2.55 * 1.27 * 70)).all()
+    assert (actual == np.rint(2.55 * 1.27 * 70)).all()

@@ -20,12 +20,12 @@ pytestmark = pytest.mark.promise("mathematics in ONNX")
 
 def drawn(graph: str, *inputs: Any, compiled: bool = False) -> list[Any]:
     """The outputs of a model; it is a fault if nobody is told that they are random."""
-    said: list[Any] = []
-    module, params = irtool.from_onnx(parse(graph, 22), say=said.append)
-    assert [(d.code, d.level) for d in said] == [(DrawnNumbers, "warning")]
+    diagnostics: list[Any] = []
+    module, params = irtool.from_onnx(parse(graph, 22), say=diagnostics.append)
+    assert [(d.code, d.level) for d in diagnostics] == [(DrawnNumbers, "warning")]
     run = irtool.build(module, params).run if compiled else lambda x: irtool.evaluate(module, x)
-    found = run(list(inputs))
-    return list(found) if isinstance(found, tuple | list) else [found]
+    results = run(list(inputs))
+    return list(results) if isinstance(results, tuple | list) else [results]
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -44,8 +44,8 @@ def test_numbers_are_of_the_distribution(compiled: bool) -> None:
     assert abs(n.astype("float64").mean() - 3) < 0.1 and abs(n.astype("float64").std() - 2) < 0.1
     assert -1 <= u.min() < -0.99 and 4.99 < u.max() < 5 and abs(u.mean() - 2) < 0.1
     assert set(np.unique(b)) == {0, 1} and abs(b.mean() - 0.3) < 0.02
-    found = np.stack([(m == k).mean(1) for k in range(3)], 1)
-    np.testing.assert_allclose(found, chances, atol=0.04)
+    shares = np.stack([(m == k).mean(1) for k in range(3)], 1)
+    np.testing.assert_allclose(shares, chances, atol=0.04)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -79,18 +79,20 @@ def test_seeds_are_what_numbers_follow_from() -> None:
         f = RandomNormalLike <seed = -1.0> (x)
     }"""
     x = np.zeros(8, "float32")
-    found = drawn(graph, x)
-    a, b, c, d, e, f = (tuple(v.tolist()) for v in found)
+    results = drawn(graph, x)
+    a, b, c, d, e, f = (tuple(v.tolist()) for v in results)
     assert c == d and len({a, b, c, e, f}) == 5
-    for again, first in zip(drawn(graph, x), found, strict=True):
+    for again, first in zip(drawn(graph, x), results, strict=True):
         np.testing.assert_array_equal(again, first)
 
 
 def test_python_warns_once_for_all_nodes() -> None:
     nodes = " ".join(f"y{i} = RandomNormalLike(x)" for i in range(3))
-    with pytest.warns(UserWarning, match="3 nodes draw random numbers, the same ones in every run: y0, y1, y2") as said:
+    with pytest.warns(
+        UserWarning, match="3 nodes draw random numbers, the same ones in every run: y0, y1, y2"
+    ) as warnings:
         irtool.from_onnx(parse(f"net (float[2] x) => (float[2] y0, float[2] y1, float[2] y2) {{ {nodes} }}"))
-    assert len(said) == 1 and said[0].filename == __file__
+    assert len(warnings) == 1 and warnings[0].filename == __file__
 
 
 def test_what_nothing_depends_on_is_not_drawn(recwarn: pytest.WarningsRecorder) -> None:

@@ -46,20 +46,20 @@ BOTH = model(
     ids=["image", "rows", "steps", "both"],
 )
 def test_ranks_are_those_that_convert_and_are_said(proto: onnx.ModelProto, ranks: list[int]) -> None:
-    said: list[Diagnostic] = []
-    module, _ = from_onnx(proto, say=said.append, open_extents=True)
+    diagnostics: list[Diagnostic] = []
+    module, _ = from_onnx(proto, say=diagnostics.append, open_extents=True)
     params = module["main"].params[: len(ranks)]
     assert [len(p.checked_type.shape) for p in params] == ranks
     assert not any(isinstance(d, int) for p in params for d in p.checked_type.shape)
-    notes = [d.message for d in said if "rank of the input" in d.message]
+    notes = [d.message for d in diagnostics if "rank of the input" in d.message]
     assert len(notes) == len(ranks) and all(f": {r} is taken" in n for r, n in zip(ranks, notes, strict=True))
 
 
 def test_a_given_shape_needs_no_rank() -> None:
-    said: list[Diagnostic] = []
-    module, _ = from_onnx(ROWS, {"x": (7, 4)}, say=said.append, open_extents=True)
+    diagnostics: list[Diagnostic] = []
+    module, _ = from_onnx(ROWS, {"x": (7, 4)}, say=diagnostics.append, open_extents=True)
     assert module["main"].params[0].checked_type.static_shape == (7, 4)
-    assert not said
+    assert not diagnostics
 
 
 def test_what_fits_no_rank_is_refused_as_it_is() -> None:

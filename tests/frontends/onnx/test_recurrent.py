@@ -75,15 +75,15 @@ def expected(x, weights, clip):
 def test_lstm_with_lengths_peepholes_and_clip(layout, tmp_path):
     model, x, weights = lstm(layout, clip=0.8)
     module, params = irtool.from_onnx(model)
-    wanted = expected(x.transpose(1, 0, 2) if layout else x, weights, 0.8)
+    references = expected(x.transpose(1, 0, 2) if layout else x, weights, 0.8)
     if layout:
-        wanted = (wanted[0].transpose(2, 0, 1, 3), *(v.transpose(1, 0, 2) for v in wanted[1:]))
+        references = (references[0].transpose(2, 0, 1, 3), *(v.transpose(1, 0, 2) for v in references[1:]))
     ways = [irtool.evaluate(module, {"X": x, **params})]
     if not layout:
         ways.append(irtool.build(module, params, out_dir=tmp_path, cflags="-O1").run([x]))
         assert (tmp_path / "model.c").read_text().count("continue;") == 2
-    for found in ways:
-        for f, v in zip(found, wanted, strict=True):
+    for results in ways:
+        for f, v in zip(results, references, strict=True):
             np.testing.assert_allclose(f, v, rtol=1e-4, atol=1e-5)
     # For each direction one product before the loop, and one in it.
     assert str(module).count("nn.dense(") == 4

@@ -42,7 +42,7 @@ def test_where_elements_come_from(coordinates: str, axis: AxisResize) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rounding", "scale", "wanted"),
+    ("rounding", "scale", "expected"),
     [
         ("round_prefer_floor", 1.0, [0, 1, 1, 2, 2]),
         ("round_prefer_ceil", 1.0, [1, 1, 1, 2, 3]),
@@ -52,9 +52,9 @@ def test_where_elements_come_from(coordinates: str, axis: AxisResize) -> None:
         ("simple", 0.5, [1, 1, 1, 2, 3]),
     ],
 )
-def test_the_nearest_element(rounding: str, scale: float, wanted: list[int]) -> None:
+def test_the_nearest_element(rounding: str, scale: float, expected: list[int]) -> None:
     at = np.array([0.5, 0.75, 1.0, 1.75, 2.5], "float32")
-    assert nearest(at, rounding, scale).tolist() == wanted
+    assert nearest(at, rounding, scale).tolist() == expected
 
 
 def test_words_that_onnx_does_not_have_are_refused() -> None:
@@ -78,15 +78,15 @@ def weights(axis: AxisResize, way: Filter) -> np.ndarray:
 
 
 def test_linear_weights() -> None:
-    found = weights(DOUBLED, Filter("linear"))
-    wanted = [[1, 0, 0], [0.75, 0.25, 0], [0.25, 0.75, 0], [0, 0.75, 0.25], [0, 0.25, 0.75], [0, 0, 1]]
-    np.testing.assert_allclose(found, wanted)
+    actual = weights(DOUBLED, Filter("linear"))
+    expected = [[1, 0, 0], [0.75, 0.25, 0], [0.25, 0.75, 0], [0, 0.75, 0.25], [0, 0.25, 0.75], [0, 0, 1]]
+    np.testing.assert_allclose(actual, expected)
 
 
 def test_linear_weights_without_aliases() -> None:
     # Half as many: the kernel is twice as wide, and beyond the ends the first and the last element stand again.
-    found = weights(AxisResize(0, 4, 2, 0.5), Filter("linear", antialias=True))
-    np.testing.assert_allclose(found, [[0.5, 0.375, 0.125, 0], [0, 0.125, 0.375, 0.5]])
+    actual = weights(AxisResize(0, 4, 2, 0.5), Filter("linear", antialias=True))
+    np.testing.assert_allclose(actual, [[0.5, 0.375, 0.125, 0], [0, 0.125, 0.375, 0.5]])
 
 
 def test_cubic_weights() -> None:

@@ -25,13 +25,13 @@ def graph(rank: int, half: int, places: str, attributes: str) -> str:
 
 def turned(x: np.ndarray, places: np.ndarray, angles: np.ndarray, interleaved: bool) -> np.ndarray:
     """`x` of shape (batch, heads, length, size), turned in pairs: neighbours, or the halves of what is turned."""
-    found, half = x.copy(), angles.shape[1]
+    result, half = x.copy(), angles.shape[1]
     for b, h, n, k in np.ndindex(x.shape[0], x.shape[1], x.shape[2], half):
         i, j = (2 * k, 2 * k + 1) if interleaved else (k, k + half)
         angle = angles[places[b, n], k]
         pair = complex(x[b, h, n, i], x[b, h, n, j]) * np.exp(1j * angle)
-        found[b, h, n, i], found[b, h, n, j] = pair.real, pair.imag
-    return found
+        result[b, h, n, i], result[b, h, n, j] = pair.real, pair.imag
+    return result
 
 
 @pytest.mark.parametrize("interleaved", [0, 1])
@@ -61,10 +61,10 @@ def test_pairs_are_turned_by_the_angles_of_their_places(
         "s": np.sin(angles).astype("float32"),
     }
     text = graph(rank, half, "1" if start is not None else f"{BATCH},{LENGTH}", f"interleaved={interleaved}{more}")
-    (found,) = evaluated(parse(text, microsoft=True), inputs)
-    wanted = turned(x, places, angles, bool(interleaved)) * (0.5 if "scale" in more else 1)
-    wanted = wanted if rank == 4 else wanted.transpose(0, 2, 1, 3).reshape(BATCH, LENGTH, -1)
-    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    (actual,) = evaluated(parse(text, microsoft=True), inputs)
+    expected = turned(x, places, angles, bool(interleaved)) * (0.5 if "scale" in more else 1)
+    expected = expected if rank == 4 else expected.transpose(0, 2, 1, 3).reshape(BATCH, LENGTH, -1)
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_packed_batches_are_refused() -> None:

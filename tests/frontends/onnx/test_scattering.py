@@ -44,13 +44,13 @@ def test_other_reductions_are_refused(graph: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "starts", "wanted"),
+    ("mode", "starts", "expected"),
     [("linear", [0, 3], [[7, 8, 0, 0, 0], [0, 0, 0, 7, 8]]), ("circular", [1, 4], [[0, 7, 8, 0, 0], [8, 0, 0, 0, 7]])],
 )
-def test_new_entries_of_a_cache(mode: str, starts: list[int], wanted: list[list[int]]) -> None:
+def test_new_entries_of_a_cache(mode: str, starts: list[int], expected: list[list[int]]) -> None:
     graph = f"""net (float[2,5,1] c, float[2,2,1] u, int64[2] w) => (float[2,5,1] y) {{
         y = TensorScatter<mode="{mode}">(c, u, w) }}"""
     update = np.array([[[7], [8]]] * 2, "float32")
     inputs = {"c": np.zeros((2, 5, 1), "float32"), "u": update, "w": np.array(starts)}
-    (found,) = evaluated(parse(graph, 24), inputs)
-    np.testing.assert_array_equal(found[..., 0], wanted)
+    (actual,) = evaluated(parse(graph, 24), inputs)
+    np.testing.assert_array_equal(actual[..., 0], expected)

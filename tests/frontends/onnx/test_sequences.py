@@ -53,10 +53,10 @@ def test_sequences_are_as_onnx_has_them(case: str) -> None:
 
     model = parse(f"net (float[2,5] x) => (float[n] y) {{ {NUMBERS} {GRAPHS[case]} }}")
     inputs = inputs_of(model)
-    (wanted,) = ReferenceEvaluator(model).run(None, inputs)
+    (expected,) = ReferenceEvaluator(model).run(None, inputs)
     for compiled in (False, True):
-        (found,) = evaluated(model, inputs, compiled)
-        np.testing.assert_allclose(found, wanted, 1e-6)
+        (actual,) = evaluated(model, inputs, compiled)
+        np.testing.assert_allclose(actual, expected, 1e-6)
 
 
 @pytest.mark.parametrize(

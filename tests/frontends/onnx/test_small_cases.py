@@ -78,5 +78,5 @@ def test_points_between_pixels_belong_to_even_ones() -> None:
     at = np.array([0.5, 1.5, 2.5, 2.75]) / 1.5 - 1
     points = np.stack([at, np.zeros(4)], -1).reshape(1, 1, 4, 2).astype("float32")
     x = np.array([10, 11, 12, 13], "float32").reshape(1, 1, 1, 4)
-    (found,) = evaluated(parse(graph, 16), {"x": x, "p": points})
-    assert found.ravel().tolist() == [10, 12, 12, 13]
+    (actual,) = evaluated(parse(graph, 16), {"x": x, "p": points})
+    assert actual.ravel().tolist() == [10, 12, 12, 13]

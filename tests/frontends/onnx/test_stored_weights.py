@@ -24,11 +24,11 @@ def imported(graph: str, weights: dict[str, Any]) -> tuple[str, Any]:
     model = parse(graph, 21)
     model.graph.initializer.extend(numpy_helper.from_array(w, name) for name, w in weights.items())
     inputs = inputs_of(model)
-    (wanted,) = ReferenceEvaluator(model).run(None, inputs)
+    (expected,) = ReferenceEvaluator(model).run(None, inputs)
     module, params = irtool.from_onnx(model)
-    np.testing.assert_allclose(irtool.evaluate(module, {**inputs, **params}), wanted, 1e-4, 1e-5)
+    np.testing.assert_allclose(irtool.evaluate(module, {**inputs, **params}), expected, 1e-4, 1e-5)
     artifact = irtool.build(module, params, cflags="-O1")
-    np.testing.assert_allclose(artifact.run(inputs), wanted, 1e-4, 1e-4)
+    np.testing.assert_allclose(artifact.run(inputs), expected, 1e-4, 1e-4)
     return irtool.to_text(module), artifact
 
 

@@ -18,10 +18,10 @@ STEP, STEP_IN_C = 12, 240
 def test_a_sample_passes_on_the_interpreter() -> None:
     listed = read_lacking()
     chosen, _ = counted()
-    found = {f"{o.kind} {o.name}": o.interpreter for o in run_cases(chosen[::STEP], compiled=False)}
-    broken = {n: reason for n, reason in found.items() if reason and not listed.get(n, (False, False))[0]}
+    reasons = {f"{o.kind} {o.name}": o.interpreter for o in run_cases(chosen[::STEP], compiled=False)}
+    broken = {n: reason for n, reason in reasons.items() if reason and not listed.get(n, (False, False))[0]}
     assert not broken
-    mended = [n for n, reason in found.items() if not reason and listed.get(n, (False, False))[0]]
+    mended = [n for n, reason in reasons.items() if not reason and listed.get(n, (False, False))[0]]
     assert not mended, f"take these out of {LACKING.name}"
 
 
@@ -29,8 +29,8 @@ def test_a_sample_passes_on_the_interpreter() -> None:
 def test_a_sample_passes_in_c() -> None:
     listed = read_lacking()
     chosen, _ = counted()
-    found = {f"{o.kind} {o.name}": o.compiled for o in run_cases(chosen[3::STEP_IN_C])}
-    assert not {n: reason for n, reason in found.items() if reason and not listed.get(n, (False, False))[1]}
+    reasons = {f"{o.kind} {o.name}": o.compiled for o in run_cases(chosen[3::STEP_IN_C])}
+    assert not {n: reason for n, reason in reasons.items() if reason and not listed.get(n, (False, False))[1]}
 
 
 @pytest.mark.promise("ONNX coverage")

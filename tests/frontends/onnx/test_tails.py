@@ -107,8 +107,8 @@ def test_reductions_of_float16_are_computed_in_float32():
         helper.make_node("MeanVarianceNormalization", ["x"], ["norm"]),
     ]
     out = [helper.make_tensor_value_info("length", half, []), helper.make_tensor_value_info("norm", half, [1, 2, 8, 8])]
-    given = [helper.make_tensor_value_info("x", half, [1, 2, 8, 8])]
-    model = helper.make_model(helper.make_graph(nodes, "g", given, out), opset_imports=[helper.make_opsetid("", 17)])
+    inputs = [helper.make_tensor_value_info("x", half, [1, 2, 8, 8])]
+    model = helper.make_model(helper.make_graph(nodes, "g", inputs, out), opset_imports=[helper.make_opsetid("", 17)])
     x = np.random.RandomState(0).uniform(-3000, 4000, (1, 2, 8, 8)).astype("float16")
     module, weights = irtool.from_onnx(model)
     exact = x.astype("float64")

@@ -162,9 +162,9 @@ def recurrent(op: str, gates: int, **attributes: object) -> onnx.ModelProto:
         [value("z", TensorProto.FLOAT, ["T", count, "N", n]), value("h", TensorProto.FLOAT, [count, "N", n])],
         weights,
     )
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    made.ir_version = 8
-    return made
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return model
 
 
 def quantized_lstm() -> onnx.ModelProto:
@@ -194,9 +194,9 @@ def quantized_lstm() -> onnx.ModelProto:
         [numpy_helper.from_array(a, k) for k, a in arrays.items()],
     )
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    made = helper.make_model(graph, opset_imports=opsets)
-    made.ir_version = 8
-    return made
+    model = helper.make_model(graph, opset_imports=opsets)
+    model.ir_version = 8
+    return model
 
 
 MODELS = {
@@ -257,19 +257,19 @@ def test_extents_given_later_give_the_values_of_those_given_at_once(
     path, dims = case
     pinned, weights = from_onnx(path, dims=dims)
     values = drawn(pinned, weights)
-    wanted = leaves(irtool.evaluate(pinned, values))
+    expected = leaves(irtool.evaluate(pinned, values))
     out, later = tmp_path / "m.relay", tmp_path / "later.relay"
     run("import", path, "-o", str(out))
     options = [f"--dim={n}={e}" for n, e in dims.items()]
     params = tmp_path / "m.npz"
-    given = ["--params", str(params)] if params.exists() else []
-    text = run("opt", *options, *given, str(out))
+    params_option = ["--params", str(params)] if params.exists() else []
+    text = run("opt", *options, *params_option, str(out))
     later.write_text(text)
     assert "onnx.node" not in text
     inputs = [v for p, v in zip(pinned["main"].params, values, strict=True) if p.name not in weights]
-    found = leaves(irtool.evaluate(irtool.parse(text), inputs))
-    assert len(found) == len(wanted)
-    for a, b in zip(found, wanted, strict=True):
+    actual = leaves(irtool.evaluate(irtool.parse(text), inputs))
+    assert len(actual) == len(expected)
+    for a, b in zip(actual, expected, strict=True):
         assert a.shape == b.shape
         np.testing.assert_array_equal(a, b)
 
@@ -301,8 +301,8 @@ def test_export_keeps_nodes_and_names(case: tuple[str, dict[str, int]], tmp_path
     values = drawn(pinned, weights)
     again, others = from_onnx(str(out), dims=dims)
     inputs = {p.name: v for p, v in zip(pinned["main"].params, values, strict=True) if p.name not in weights}
-    found = leaves(irtool.evaluate(again, {**others, **inputs}))
-    for a, b in zip(found, leaves(irtool.evaluate(pinned, values)), strict=True):
+    actual = leaves(irtool.evaluate(again, {**others, **inputs}))
+    for a, b in zip(actual, leaves(irtool.evaluate(pinned, values)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
@@ -330,7 +330,7 @@ def test_attributes_that_an_import_writes_are_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name, value, said",
+    "name, value, message",
     [
         ("node", '"!!"', "node is no base64"),
         ("node", "3", "node"),
@@ -349,12 +349,12 @@ def test_attributes_that_an_import_writes_are_taken(tmp_path: Path) -> None:
         ("results", f'["float32[{"9" * 5000}]"]', "is no type of a result"),
     ],
 )
-def test_attributes_of_another_form_are_refused(name: str, value: str, said: str, tmp_path: Path) -> None:
+def test_attributes_of_another_form_are_refused(name: str, value: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "m.relay"
     path.write_text(text_of(**{name: value}))
     for options in (["check"], ["opt", "--shape=x=2"]):
         code, _, err = command_line.irtool(*options, path)
-        assert code == 1 and said in err and "m.relay:1:" in err
+        assert code == 1 and message in err and "m.relay:1:" in err
 
 
 def test_bytes_that_are_no_node_are_refused_where_operators_are_made(tmp_path: Path) -> None:
