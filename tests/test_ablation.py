@@ -50,9 +50,9 @@ def test_stages_that_change_nothing_are_found() -> None:
 
 
 def test_two_builds_take_turns() -> None:
-    found = compare(built(emit="so"), built("ChooseLayouts", emit="so"), {"x": np.ones((4, 32), "float32")}, 0.02)
-    assert found["difference"] < 1e-5 and found["runs"] >= 7
-    assert found["with"] > 0 and found["without"] > 0 and found["ratio"] > 0
+    comparison = compare(built(emit="so"), built("ChooseLayouts", emit="so"), {"x": np.ones((4, 32), "float32")}, 0.02)
+    assert comparison["difference"] < 1e-5 and comparison["runs"] >= 7
+    assert comparison["with"] > 0 and comparison["without"] > 0 and comparison["ratio"] > 0
 
 
 def test_a_build_that_fails_says_why() -> None:
@@ -85,9 +85,9 @@ def timed(ratio: float) -> dict[str, object]:
 
 def test_records_come_back(tmp_path: Path) -> None:
     record(tmp_path, "unet", FuseKernels=timed(1.5), winograd={"failed": "why"})
-    (found,) = read_records(tmp_path)
-    assert (found.network, found.precision) == ("unet", "float32")
-    assert found.moved("FuseKernels") and not found.moved("winograd") and found.needs("winograd")
+    (recorded,) = read_records(tmp_path)
+    assert (recorded.network, recorded.precision) == ("unet", "float32")
+    assert recorded.moved("FuseKernels") and not recorded.moved("winograd") and recorded.needs("winograd")
     assert json.loads((tmp_path / "unet.float32.json").read_text())["switches"]["FuseKernels"]["ratio"] == 1.5
 
 

@@ -166,15 +166,15 @@ def test_outputs_that_say_nothing(output: list[float], why: str) -> None:
 
 @pytest.mark.promise("outputs that say something")
 def test_no_agreement_stands_beside_an_empty_output(tmp_path: Path) -> None:
-    found = {}
+    measurements = {}
     for engine, scale in (("irtool", 1.0), ("onnxruntime", 1.0), ("openvino", 1e-9)):
         (tmp_path / engine).mkdir()
         np.save(tmp_path / engine / "output.npy", scale * np.array([1.0, 2.0]))
-        found[engine] = Measured()
-    compare_outputs(found, tmp_path)
-    assert [bool(m.empty) for m in found.values()] == [False, False, True]
-    assert found["irtool"].difference == 0.0
-    engines = {e: measured(0.1) | {"empty": m.empty, "difference": m.difference} for e, m in found.items()}
+        measurements[engine] = Measured()
+    compare_outputs(measurements, tmp_path)
+    assert [bool(m.empty) for m in measurements.values()] == [False, False, True]
+    assert measurements["irtool"].difference == 0.0
+    engines = {e: measured(0.1) | {"empty": m.empty, "difference": m.difference} for e, m in measurements.items()}
     assert "| shows nothing |" in resource_table({"d": {"title": "D", "threads": {"1": engines}}}, "1")
 
 
@@ -198,8 +198,8 @@ def test_calibration_draws_inputs_like_the_one_of_the_comparison() -> None:
     drawn = list(samples(inputs))
     assert len(drawn) == SAMPLES and drawn[0] is inputs
     for one, again in zip(drawn, samples(inputs), strict=True):
-        for name, wanted in inputs.items():
-            assert (one[name].dtype, one[name].shape) == (wanted.dtype, wanted.shape)
+        for name, array in inputs.items():
+            assert (one[name].dtype, one[name].shape) == (array.dtype, array.shape)
             assert np.array_equal(one[name], again[name])
         assert 3 < one["x"].mean() < 8 and 0 <= one["ids"].min() <= one["ids"].max() <= 7
     assert not np.array_equal(drawn[1]["x"], drawn[2]["x"])
@@ -211,15 +211,15 @@ def test_quantized_outputs_are_compared_in_steps_with_what_the_file_says(tmp_pat
         "onnxruntime": [0.5, 1.0, 2.0, -3.0],
         "openvino": [0.5, 1.0, 1.75, -3.0],
     }
-    found = {}
+    measurements = {}
     for engine, output in outputs.items():
         (tmp_path / engine).mkdir()
         np.save(tmp_path / engine / "output.npy", np.array(output))
-        found[engine] = Measured()
-    compare_outputs(found, tmp_path, step=0.25, reference=np.array([0.5, 1.0, 1.75, -3.0]))
-    assert [(m.equal, m.steps) for m in found.values()] == [(0.75, 3), (0.75, 1), (1.0, 0)]
-    assert [(m.alike, m.apart) for m in found.values()] == [(0.75, 2), (1.0, 0), (0.75, 1)]
-    engines = {e: measured(0.1) | asdict(m) | {"times": []} for e, m in found.items()}
+        measurements[engine] = Measured()
+    compare_outputs(measurements, tmp_path, step=0.25, reference=np.array([0.5, 1.0, 1.75, -3.0]))
+    assert [(m.equal, m.steps) for m in measurements.values()] == [(0.75, 3), (0.75, 1), (1.0, 0)]
+    assert [(m.alike, m.apart) for m in measurements.values()] == [(0.75, 2), (1.0, 0), (0.75, 1)]
+    engines = {e: measured(0.1) | asdict(m) | {"times": []} for e, m in measurements.items()}
     layers = {
         "irtool": {"tensors": 7, "values": 100_000, "equal": 0.9999999, "steps": 1},
         "onnxruntime": {"tensors": 7, "values": 100_000, "equal": 1.0, "steps": 0},
@@ -232,16 +232,16 @@ def test_quantized_outputs_are_compared_in_steps_with_what_the_file_says(tmp_pat
 
 
 def test_agreement_counts_values_that_differ() -> None:
-    wanted = {"a": np.array([0, 255, 7], "uint8"), "b": np.array([[-128, 127]], "int8")}
-    same = agreement(list(wanted.values()), wanted)
+    expected = {"a": np.array([0, 255, 7], "uint8"), "b": np.array([[-128, 127]], "int8")}
+    same = agreement(list(expected.values()), expected)
     assert (same.equal, same.steps, same.worst) == (1.0, 0, "")
-    other = agreement([np.array([0, 0, 7], "uint8"), np.array([[-127, 127]], "int8")], wanted)
+    other = agreement([np.array([0, 0, 7], "uint8"), np.array([[-127, 127]], "int8")], expected)
     assert other == Agreement(2, 5, 2, 255, "b: 50.000 %") and other.equal == 0.6
 
 
 def test_memory_is_that_of_the_process_alone() -> None:
     """A process that needs little is not charged what the one that started it had."""
-    held = bytearray(b"1") * (400 << 20)
-    said = "import json; from benchmarks.compare.worker import peak_memory; print(json.dumps(peak_memory()))"
-    found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
-    assert 1 << 20 < json.loads(found.stdout) < len(held)
+    block = bytearray(b"1") * (400 << 20)
+    code = "import json; from benchmarks.compare.worker import peak_memory; print(json.dumps(peak_memory()))"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 1 << 20 < json.loads(process.stdout) < len(block)

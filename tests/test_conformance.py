@@ -13,13 +13,13 @@ from tests.promises import PROMISES
 
 def test_the_page_has_a_row_for_everything() -> None:
     text = Conformance.path.read_text(encoding="utf-8")
-    wanted = {
+    expected = {
         "Promises": set(PROMISES.values()),
         "Language": {f"`{f}`" for f in FEATURES},
         "Passes": {f"`{p.name}`" for p in passes if is_own(p)},
         "Operators": {f"`{o.__module__.removeprefix('irtool.ops.')}`" for o in operators if is_own(o)},
     }
-    for section, titles in wanted.items():
+    for section, titles in expected.items():
         (body,) = re.findall(rf"^## {section}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
         rows = {row.split(" | ")[0].removeprefix("| ") for row in body.splitlines() if row.endswith(("✔ |", "✘ |"))}
         assert rows >= titles, f"make pages: {section} lacks {sorted(titles - rows)}"

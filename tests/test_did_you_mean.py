@@ -88,7 +88,7 @@ TEXT = '#[version = "0.0.5"]\ndef @main(%data: Tensor[(2), float32], %weight: Te
 
 
 @pytest.mark.parametrize(
-    ("words", "text", "said"),
+    ("words", "text", "suggestion"),
     [
         (["passes", "fuseopss"], None, "did you mean FuseOps?"),
         (["ops", "NN.Conv2e"], None, "did you mean nn.conv2d, "),
@@ -100,8 +100,8 @@ TEXT = '#[version = "0.0.5"]\ndef @main(%data: Tensor[(2), float32], %weight: Te
         (["build", "--target=cc"], TEXT, "did you mean c?"),
     ],
 )
-def test_commands_offer_them(words: list[str], text: str | None, said: str, tmp_path) -> None:
+def test_commands_offer_them(words: list[str], text: str | None, suggestion: str, tmp_path) -> None:
     path = tmp_path / "net.relay"
     path.write_text(text or "")
     code, _, err = irtool(*words, *([path] if text else []))
-    assert code in (1, 2) and said in err, err
+    assert code in (1, 2) and suggestion in err, err

@@ -95,8 +95,8 @@ def test_every_command_of_the_page_finds_what_is_installed(command: str, page: P
     words = shlex.split(command.replace(" --load swish.py", ""))[1:]
     done = irtool(page, *words, path=(installed,))
     assert done.returncode == 0, done.stderr
-    said = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
-    assert not said or "CountSwish" in command
+    messages = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+    assert not messages or "CountSwish" in command
     assert expected(command) in done.stdout
 
 

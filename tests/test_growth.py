@@ -45,8 +45,8 @@ def work(action: Callable[[], Any]) -> Work:
     with pytest.MonkeyPatch.context() as patch:
         for kind in (Expr, Buffer, Slot):
             patch.setattr(kind, "__eq__", _is_same)
-        made = profile.runcall(action)
-    bodies = [f for f in made.functions.values() if isinstance(f, Function)] if isinstance(made, Module) else []
+        result = profile.runcall(action)
+    bodies = [f for f in result.functions.values() if isinstance(f, Function)] if isinstance(result, Module) else []
     done = profile.getstats()
     looks = sum(entry.callcount for entry in done if entry.code is _is_same.__code__)
     return Work(sum(entry.callcount for entry in done) - looks, looks, len(post_order(*bodies)))
@@ -103,11 +103,11 @@ def test_work_grows_as_the_input_does(shape, record_property):
                 assert error.exit_code == 1, f"{stage}: {error}"
                 refused.add(stage)
     exponents: dict[str, float] = {}
-    for stage, found in sorted(counts.items()):
-        if stage not in refused and len(found) > 2:
+    for stage, works in sorted(counts.items()):
+        if stage not in refused and len(works) > 2:
             is_larger = (shape.__name__, stage) in LARGER
-            sizes = _added([w.size for w in found]) if is_larger else SIZES
-            exponents[stage] = max(growth([w.calls for w in found], sizes), growth([w.looks for w in found], sizes))
+            sizes = _added([w.size for w in works]) if is_larger else SIZES
+            exponents[stage] = max(growth([w.calls for w in works], sizes), growth([w.looks for w in works], sizes))
             record_property("exponent", (shape.__name__, stage, round(exponents[stage], 2)))
     assert not {s: (e, counts[s]) for s, e in exponents.items() if e > MOST or _explodes([w.calls for w in counts[s]])}
 
@@ -138,9 +138,9 @@ def test_searches_are_seen():
         nodes = [Var(str(k)) for k in range(n)]
         assert all(v in nodes for v in nodes)
 
-    found = [work(lambda n=n: searching(n)) for n in SIZES]
-    assert growth([w.calls for w in found]) <= MOST
-    assert growth([w.looks for w in found]) == pytest.approx(2, abs=0.05)
+    works = [work(lambda n=n: searching(n)) for n in SIZES]
+    assert growth([w.calls for w in works]) <= MOST
+    assert growth([w.looks for w in works]) == pytest.approx(2, abs=0.05)
 
 
 def test_what_would_never_end_is_stopped_and_said_to_be(monkeypatch):

@@ -56,8 +56,8 @@ def test_the_wheel_has_the_package_and_its_data(tmp_path: Path) -> None:
     missing = [f for f in tracked() if f.startswith("irtool/") and f not in names]
     assert not missing
     (metadata,) = (n for n in names if n.endswith(".dist-info/METADATA"))
-    said = wheel.read(metadata).decode()
-    needed = re.findall(r"^Requires-Dist: ([\w-]+)[^;\n]*$", said, re.MULTILINE)
+    description = wheel.read(metadata).decode()
+    needed = re.findall(r"^Requires-Dist: ([\w-]+)[^;\n]*$", description, re.MULTILINE)
     assert needed == ["lark", "click", "numpy", "rich"]
     assert any(re.search(r"\.dist-info/(licenses/)?LICENSE$", n) for n in names)
     assert not [n for n in names if n.startswith(("tests/", "benchmarks/"))]
@@ -85,9 +85,9 @@ def packed_version(archive: Path) -> str:
             file = packed.extractfile(name)
             assert file is not None
             text = file.read().decode()
-    found = re.search(r'^__version__ = "(.*)"$', text, re.MULTILINE)
-    assert found is not None
-    return found[1]
+    match = re.search(r'^__version__ = "(.*)"$', text, re.MULTILINE)
+    assert match is not None
+    return match[1]
 
 
 @pytest.mark.parametrize("what", ["wheel", "sdist"])

@@ -40,8 +40,8 @@ def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
 def imported(registry: Registry) -> set[str]:
     """What is imported of the registry's package, beside its root and its base."""
     (package,) = registry.packages
-    found = {m.removeprefix(f"{package}.") for m in sys.modules if m.startswith(f"{package}.")}
-    return found - {"base"}
+    modules = {m.removeprefix(f"{package}.") for m in sys.modules if m.startswith(f"{package}.")}
+    return modules - {"base"}
 
 
 def test_a_name_is_found_in_the_file_of_that_name(things: Registry) -> None:
@@ -124,9 +124,9 @@ from irtool.passes import passes
 pairs = [(r, n) for r in (operators, passes) for n in r.names()][::{step}]
 print(*(f"{{r.kind}}:{{n}}={{r.get(n).__module__}}" for r, n in pairs))
 """
-    said = set()
+    listings = set()
     for step in (1, -1):
         child = subprocess.run([sys.executable, "-c", code.format(step=step)], capture_output=True, text=True)
         assert not child.returncode, child.stderr
-        said.add(tuple(sorted(child.stdout.split())))
-    assert len(said) == 1 and len(said.pop()) > 350
+        listings.add(tuple(sorted(child.stdout.split())))
+    assert len(listings) == 1 and len(listings.pop()) > 350

@@ -11,8 +11,8 @@ from tests.steep import STEEPER
 def test_the_page_has_a_row_for_everything() -> None:
     text = Robustness.path.read_text(encoding="utf-8")
     rows = {line.split(" | ")[0].removeprefix("| ") for line in text.splitlines() if line.startswith("| ")}
-    wanted = {*CLASSES.values(), *(f"`{s.__name__}`" for s in SHAPES)}
-    assert rows >= wanted, f"make pages: {sorted(wanted - rows)}"
+    expected = {*CLASSES.values(), *(f"`{s.__name__}`" for s in SHAPES)}
+    assert rows >= expected, f"make pages: {sorted(expected - rows)}"
     assert text.endswith(section()) and "✘" not in text.split("\n## ", 1)[1]
 
 

@@ -37,8 +37,8 @@ def test_simplenet(capsys) -> None:
     printed = capsys.readouterr().out
     assert "nn.conv2d(%data, %graph_conv_weight, strides=[2, 2], padding=[1, 1, 1, 1], channels=32" in printed
     bound = irtool.passes.core.bind.bind_params(irtool.Module.from_expr(function), params)
-    wanted = irtool.evaluate(bound, {"data": image})
-    np.testing.assert_allclose(output, wanted, rtol=1e-4, atol=1e-4)
+    expected = irtool.evaluate(bound, {"data": image})
+    np.testing.assert_allclose(output, expected, rtol=1e-4, atol=1e-4)
     if (LISTINGS / "simplenet.txt").exists():
         text = (LISTINGS / "simplenet.txt").read_text().strip()
         assert text in printed
@@ -73,7 +73,7 @@ def test_decompose(capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda r, te: irtool.lower_call(r.var("x"), [], "c"), "the call of an operator is expected, not a Var"),
         (
@@ -91,8 +91,8 @@ def test_decompose(capsys) -> None:
         (lambda r, te: irtool.lower_call(r.nn.relu(r.var("x", shape=(4,))), [3]), "a list of tensors"),
     ],
 )
-def test_mistakes_in_lowering_a_call(call, said: str) -> None:
+def test_mistakes_in_lowering_a_call(call, message: str) -> None:
     from irtool import relay, te
 
-    with pytest.raises(irtool.IrError, match=said):
+    with pytest.raises(irtool.IrError, match=message):
         call(relay, te)

@@ -33,7 +33,7 @@ def test_outputs_are_written_below_their_commands() -> None:
 
 def test_an_excerpt_goes_from_a_line_like_its_first_to_one_like_its_last() -> None:
     output = ["a", "b", "c 0.17 s", "d", "e", "b", "f"]
-    for shown, found in (
+    for shown, lines in (
         (["old"], output),
         (["…", "b", "old", "d", "…"], ["…", "b", "c 0.17 s", "d", "…"]),
         (["…", "e", "…"], ["…", "e", "…"]),
@@ -42,7 +42,7 @@ def test_an_excerpt_goes_from_a_line_like_its_first_to_one_like_its_last() -> No
         (["…", "b", "c … s", "e", "…"], ["…", "b", "c … s", "d", "e", "…"]),
         (["…"], ["…"]),
     ):
-        assert excerpt(shown, output) == found
+        assert excerpt(shown, output) == lines
 
 
 @pytest.mark.parametrize("shown", [["…", "x", "…"], ["…", "b", "x", "…"], ["…", "f", "a", "…"]])
@@ -61,18 +61,16 @@ def test_commands_that_go_wrong_are_refused(tmp_path: Path) -> None:
 
 def test_the_recorded_session_is_fresh() -> None:
     shown = recording.PLACE.read_text(encoding="utf-8")
-    wanted = recording.draw(recording.record())
-    assert "".join(recording.texts(shown)) == "".join(recording.texts(wanted)), (
-        "run python -m irtool.commands.recording"
-    )
-    assert "error[E0302]:" in recording.texts(shown) and "@font-face" not in wanted
-    assert len(set(re.findall(r"fill: (#\w+)", wanted))) >= 5
+    fresh = recording.draw(recording.record())
+    assert "".join(recording.texts(shown)) == "".join(recording.texts(fresh)), "run python -m irtool.commands.recording"
+    assert "error[E0302]:" in recording.texts(shown) and "@font-face" not in fresh
+    assert len(set(re.findall(r"fill: (#\w+)", fresh))) >= 5
 
 
 def test_the_picture_has_the_lines_to_their_ends() -> None:
     from rich.text import Text
 
     recorded = recording.record()
-    wanted = "".join(Text.from_ansi(recorded).plain.split())
+    characters = "".join(Text.from_ansi(recorded).plain.split())
     shown = "".join("".join(recording.texts(recording.draw(recorded))).split())
-    assert shown.removeprefix("irtool") == wanted
+    assert shown.removeprefix("irtool") == characters

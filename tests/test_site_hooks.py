@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize(
-    ("html", "kept"),
+    ("html", "options"),
     [
         ("<code>--params</code>", ["--params"]),
         ("<code>irtool build -o out/ --emit=so</code>", ["-o", "--emit"]),
@@ -22,15 +22,15 @@ ROOT = Path(__file__).parents[1]
         ("<pre><span></span><code><span>irtool --params</span></code></pre>", ["--params"]),
     ],
 )
-def test_options_are_not_broken_behind_their_hyphens(html: str, kept: list[str]) -> None:
+def test_options_are_not_broken_behind_their_hyphens(html: str, options: list[str]) -> None:
     path = ROOT / "docs" / "theme" / "options.py"
     spec = importlib.util.spec_from_file_location("options_hook", path)
     assert spec is not None and spec.loader is not None
     hook = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(hook)
-    made = hook.on_page_content(html)
-    assert re.findall(r'<span class="option">(.*?)</span>', made) == kept
-    assert re.sub(r'<span class="option">(.*?)</span>', r"\1", made) == html
+    page = hook.on_page_content(html)
+    assert re.findall(r'<span class="option">(.*?)</span>', page) == options
+    assert re.sub(r'<span class="option">(.*?)</span>', r"\1", page) == html
     assert "docs/theme/options.py" in (ROOT / "mkdocs.yml").read_text()
     css = (ROOT / "docs" / "theme" / "site.css").read_text()
     assert re.search(r"code \.option \{ white-space: nowrap; \}", css)

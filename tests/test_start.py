@@ -26,21 +26,21 @@ def imported_by(*arguments: str, code: str = "") -> set[str]:
 
 
 def test_passes_on_a_sample_import_what_they_need():
-    found = imported_by("opt", "--passes=SimplifyInference,FuseOps", str(SAMPLE))
-    assert {"irtool.passes.fuse_ops", "irtool.passes.simplify_inference", "irtool.ops.nn.dense"} <= found
-    assert not {"numpy", "lark", "rich", "tempfile", "subprocess", "logging"} & found
-    rooms = {m.split(".")[1] for m in found if m.startswith("irtool.")}
+    modules = imported_by("opt", "--passes=SimplifyInference,FuseOps", str(SAMPLE))
+    assert {"irtool.passes.fuse_ops", "irtool.passes.simplify_inference", "irtool.ops.nn.dense"} <= modules
+    assert not {"numpy", "lark", "rich", "tempfile", "subprocess", "logging"} & modules
+    rooms = {m.split(".")[1] for m in modules if m.startswith("irtool.")}
     assert not {"schedule", "backends", "driver", "lower", "interp", "relay"} & rooms
-    assert not {"pathlib", "urllib", "shutil", "textwrap", "difflib", "traceback"} & found
+    assert not {"pathlib", "urllib", "shutil", "textwrap", "difflib", "traceback"} & modules
     for_others = {"infer.partial", "passes.instruments.timing", "tir.verify", "printer.tir", "commands.reproducer"}
-    assert not {f"irtool.{m}" for m in for_others} & found
+    assert not {f"irtool.{m}" for m in for_others} & modules
 
 
 def test_a_build_imports_no_pass_that_it_does_not_run(tmp_path):
-    found = imported_by("build", str(SAMPLE), "--emit", "c", "--no-cache", "-o", str(tmp_path))
-    assert "irtool.passes.fuse_ops" in found
-    assert not {"irtool.passes.partition_graph", "irtool.passes.first_order_gradient", "irtool.passes.to_cps"} & found
-    assert not {"irtool.frontends.onnx.graph", "irtool.frontends.onnx.resolve_nodes"} & found
+    modules = imported_by("build", str(SAMPLE), "--emit", "c", "--no-cache", "-o", str(tmp_path))
+    assert "irtool.passes.fuse_ops" in modules
+    assert not {"irtool.passes.partition_graph", "irtool.passes.first_order_gradient", "irtool.passes.to_cps"} & modules
+    assert not {"irtool.frontends.onnx.graph", "irtool.frontends.onnx.resolve_nodes"} & modules
 
 
 def test_a_model_imports_the_operators_that_it_has():
@@ -48,15 +48,15 @@ def test_a_model_imports_the_operators_that_it_has():
 import irtool, onnx.parser
 text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Relu(x) }'
 irtool.from_onnx(onnx.parser.parse_model(text))"""
-    found = imported_by(code=code)
-    assert "irtool.frontends.onnx.operators.elementwise" in found
-    assert "irtool.frontends.onnx.operators.pooling" not in found
+    modules = imported_by(code=code)
+    assert "irtool.frontends.onnx.operators.elementwise" in modules
+    assert "irtool.frontends.onnx.operators.pooling" not in modules
 
 
 def test_the_list_of_commands_imports_nothing_that_one_command_needs():
-    found = imported_by("--help")
-    assert "irtool.commands.run" in found
-    rooms = {m.split(".")[1] for m in found if m.startswith("irtool.")}
+    modules = imported_by("--help")
+    assert "irtool.commands.run" in modules
+    rooms = {m.split(".")[1] for m in modules if m.startswith("irtool.")}
     assert (
         not {"ir", "ops", "tir", "infer", "interp", "parser", "passes", "lower", "schedule", "backends", "driver"}
         & rooms
@@ -90,28 +90,28 @@ def test_defining_operators_and_passes_needs_no_numpy():
 
 
 def test_no_module_imports_numpy_with_itself():
-    found = {}
+    imports = {}
     for path in sorted(ROOT.rglob("*.py")):
         if path.name == "drawing.py":  # which is imported where something is drawn
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         names = [a.name for n in tree.body if isinstance(n, ast.Import) for a in n.names]
         names += [n.module or "" for n in tree.body if isinstance(n, ast.ImportFrom) and not n.level]
-        found[str(path.relative_to(ROOT))] = [n for n in names if n.partition(".")[0] in ("numpy", "lark", "rich")]
-    assert not {path: names for path, names in found.items() if names}
+        imports[str(path.relative_to(ROOT))] = [n for n in names if n.partition(".")[0] in ("numpy", "lark", "rich")]
+    assert not {path: names for path, names in imports.items() if names}
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "candidate"),
     [("opt --passes=FuseOp", "FuseOps"), ("ops nn.conv2d_tr", "nn.conv2d_transpose"), ("passes Timi", "Timing")]
     + [("opt --pass-config=relay.FuseOps.max", "relay.FuseOps.max_depth="), ("opt -p defau", "default<O3>")],
 )
-def test_names_are_completed_without_importing_what_has_them(line, found):
+def test_names_are_completed_without_importing_what_has_them(line, candidate):
     words = line.split()
-    told = {"_IRTOOL_COMPLETE": "bash_complete", "COMP_WORDS": f"irtool {line}", "COMP_CWORD": str(len(words))}
-    code = f"import os; os.environ.update({told})\nfrom irtool.cli import _answer\nassert _answer([]) == 0"
+    environment = {"_IRTOOL_COMPLETE": "bash_complete", "COMP_WORDS": f"irtool {line}", "COMP_CWORD": str(len(words))}
+    code = f"import os; os.environ.update({environment})\nfrom irtool.cli import _answer\nassert _answer([]) == 0"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found in done.stdout
+    assert candidate in done.stdout
     rooms = {m.split(".")[1] for m in imported_by(code=code) if m.startswith("irtool.")}
     assert not {"ir", "ops", "passes", "infer", "parser"} & rooms
 

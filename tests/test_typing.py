@@ -84,9 +84,9 @@ def test_ignored_type_errors_are_named_and_explained() -> None:
     unexplained = []
     for path in sorted((ROOT / "irtool").rglob("*.py")):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            found = _IGNORED.search(line)
-            if found is not None:
+            match = _IGNORED.search(line)
+            if match is not None:
                 where = f"{path.relative_to(ROOT)}:{number}"
-                assert found["codes"], f"{where}: say which error is ignored: type: ignore[code]"
-                unexplained += [where] if not found["reason"] else []
+                assert match["codes"], f"{where}: say which error is ignored: type: ignore[code]"
+                unexplained += [where] if not match["reason"] else []
     assert not unexplained, f"say why, behind the comment: type: ignore[code]  # why: {unexplained[:5]}"

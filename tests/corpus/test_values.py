@@ -61,7 +61,7 @@ TOLERANCE = {p.name: p.tolerance for p in passes if p.changes == "approximation"
 @cache
 def programs() -> list[tuple[str, irtool.Module, str, list[Any], Any]]:
     """Name, module, entry, inputs and results of deterministic programs."""
-    found = []
+    examples = []
     with gzip.open(CORPUS / "run.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in list(lines)[::EVERY]:
             case = json.loads(line)
@@ -71,10 +71,10 @@ def programs() -> list[tuple[str, irtool.Module, str, list[Any], Any]]:
                 continue
             try:
                 module = irtool.parse(case["source"])
-                found.append((case["id"], module, entry, inputs, irtool.evaluate(module, inputs, entry=entry)))
+                examples.append((case["id"], module, entry, inputs, irtool.evaluate(module, inputs, entry=entry)))
             except IrError:
                 continue  # listed in known_failures.txt
-    return found
+    return examples
 
 
 @pytest.mark.parametrize("name", PASSES)
@@ -92,8 +92,8 @@ def test_results_stay(name: str) -> None:
             continue  # refused, with a reason
         if after is module:
             continue
-        found = difference(want, irtool.evaluate(after, inputs, entry=entry), tolerance, tolerance)
-        if found:
-            wrong.append(f"{case}: {found}")
+        problem = difference(want, irtool.evaluate(after, inputs, entry=entry), tolerance, tolerance)
+        if problem:
+            wrong.append(f"{case}: {problem}")
     assert len(programs()) > 50
     assert not wrong, "\n".join(wrong)

@@ -57,30 +57,30 @@ def test_interpreter_agrees(name: str) -> None:
 @pytest.mark.parametrize("name", ["mlp", "squeezenet", "resnet18", "unet"])
 def test_compiled_network_agrees(name: str) -> None:
     tools = zoo()
-    feeds = tools.feeds(name)
+    arrays = tools.feeds(name)
     inputs = set(json.loads((ZOO / name / "info.json").read_text())["inputs"])
     module = irtool.parse(read(ZOO / name / "model.relay"))
-    artifact = irtool.build(module, params={k: v for k, v in feeds.items() if k not in inputs})
-    tools.check(name, artifact.run({k: feeds[k] for k in feeds if k in inputs}))
+    artifact = irtool.build(module, params={k: v for k, v in arrays.items() if k not in inputs})
+    tools.check(name, artifact.run({k: arrays[k] for k in arrays if k in inputs}))
 
 
 @pytest.mark.parametrize("name", ["mlp", "dqn", "resnet18", "squeezenet", "mobilenet_v2"])
 def test_what_is_in_the_workspace_does_not_matter(name: str, tmp_path: Path) -> None:
-    feeds = zoo().feeds(name)
+    arrays = zoo().feeds(name)
     info = json.loads((ZOO / name / "info.json").read_text())
     module = irtool.parse(read(ZOO / name / "model.relay"))
-    params = {k: v for k, v in feeds.items() if k not in info["inputs"]}
+    params = {k: v for k, v in arrays.items() if k not in info["inputs"]}
     artifact = irtool.build(module, params=params, out_dir=tmp_path)
-    artifact.run({k: feeds[k] for k in info["inputs"]})  # loads the weights
+    artifact.run({k: arrays[k] for k in info["inputs"]})  # loads the weights
     library = ctypes.CDLL(str(tmp_path / "model.so"))
-    inputs = [np.ascontiguousarray(feeds[t["name"]].astype(t["dtype"])) for t in artifact.report["inputs"]]
+    inputs = [np.ascontiguousarray(arrays[t["name"]].astype(t["dtype"])) for t in artifact.report["inputs"]]
     header = (tmp_path / "model.h").read_text()
     size = int(re.search(r"define MODEL_ARENA_SIZE (\d+)u", header)[1])  # type: ignore[index]
-    found = []
+    results = []
     for paint in (0x00, 0xFF):
         arena = np.full(size, paint, "uint8")
         outputs = [np.full(t["bytes"], paint, "uint8") for t in artifact.report["outputs"]]
         pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*inputs, *outputs)]
         assert library.model_run_with(ctypes.c_void_p(arena.ctypes.data), ctypes.c_size_t(size), *pointers) == 0
-        found.append([o.tobytes() for o in outputs])
-    assert found[0] == found[1]
+        results.append([o.tobytes() for o in outputs])
+    assert results[0] == results[1]

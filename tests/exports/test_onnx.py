@@ -30,11 +30,11 @@ def runs_equal(text: str, *inputs: Any) -> Any:
 
     model = model_of(text)
     module = infer_types(irtool.parse(f'#[version = "0.0.5"]\n{text}'))
-    wanted = evaluate(module, list(inputs))
+    expected = evaluate(module, list(inputs))
     names = [i.name for i in model.graph.input]
-    found = ReferenceEvaluator(model).run(None, dict(zip(names, inputs, strict=True)))
-    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-    for got, want in zip(found, wanted, strict=True):
+    results = ReferenceEvaluator(model).run(None, dict(zip(names, inputs, strict=True)))
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for got, want in zip(results, expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
     return model
 
@@ -241,8 +241,8 @@ def test_weights_are_initializers_and_can_stand_beside_the_model() -> None:
     model = onnx.load_from_string(b"".join(file.parts))
     assert [i.name for i in model.graph.input] == ["x"]
     assert [(i.name, list(i.dims)) for i in model.graph.initializer] == [("w", [300, 4])]
-    beside, file = Onnx(external_data=True).write(module, Request("net.onnx", "main", {"w": w}))
-    assert beside.name == "net.onnx.data" and b"".join(beside.parts) == w.tobytes()
+    weights_file, file = Onnx(external_data=True).write(module, Request("net.onnx", "main", {"w": w}))
+    assert weights_file.name == "net.onnx.data" and b"".join(weights_file.parts) == w.tobytes()
     assert len(b"".join(file.parts)) < 1000
 
 
@@ -316,8 +316,8 @@ def @main(%x: Tensor[(?, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32]) 
 }"""
     module = infer_types(irtool.parse(f'#[version = "0.0.5"]\n{text}'))
     x, w = np.random.RandomState(0).rand(2, 3, 8, 8).astype("float32"), np.ones((4, 3, 3, 3), "float32")
-    (found,) = ReferenceEvaluator(model_of(text)).run(None, {"x": x, "w": w})
-    np.testing.assert_allclose(found, evaluate(module, [x, w]), rtol=1e-5)
+    (actual,) = ReferenceEvaluator(model_of(text)).run(None, {"x": x, "w": w})
+    np.testing.assert_allclose(actual, evaluate(module, [x, w]), rtol=1e-5)
 
 
 @pytest.mark.promise("ONNX out")
@@ -398,8 +398,8 @@ def @main(%x: Tensor[(1, 3, 8, 8), float32], %w: Tensor[(4, 3, 3, 3), float32], 
     again, params = irtool.from_onnx(model_of(text, {"w": w, "v": v}))
     assert set(params) == {"w", "v"}
     values = {"x": x, **params}
-    found = evaluate(infer_types(again), [values[p.name] for p in again["main"].params])
-    np.testing.assert_allclose(found, evaluate(module, [x, w, v]), rtol=1e-5)
+    actual = evaluate(infer_types(again), [values[p.name] for p in again["main"].params])
+    np.testing.assert_allclose(actual, evaluate(module, [x, w, v]), rtol=1e-5)
 
 
 @pytest.mark.promise("ONNX out")

@@ -35,8 +35,8 @@ def model_of(nodes: list[Any], inputs: list[str], outputs: list[str], weights: l
     def infos(of: list[str]) -> list[Any]:
         return [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3]) for n in of]
 
-    held = [numpy_helper.from_array(np.arange(3, dtype="float32"), n) for n in weights or ()]
-    graph = helper.make_graph(nodes, "net", infos(inputs), infos(outputs), held)
+    initializers = [numpy_helper.from_array(np.arange(3, dtype="float32"), n) for n in weights or ()]
+    graph = helper.make_graph(nodes, "net", infos(inputs), infos(outputs), initializers)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
@@ -83,8 +83,8 @@ def test_outputs_that_are_inputs_or_weights_or_each_other() -> None:
     back = exported(*irtool.from_onnx(model))
     assert names(back) == names(model)
     x = np.array([1, 2, 3], "float32")
-    for found, wanted in zip(ReferenceEvaluator(back).run(None, {"x": x}), [x, np.arange(3), -x, -x], strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    for actual, expected in zip(ReferenceEvaluator(back).run(None, {"x": x}), [x, np.arange(3), -x, -x], strict=True):
+        np.testing.assert_array_equal(actual, expected)
 
 
 @pytest.mark.promise("ONNX out")

@@ -28,9 +28,9 @@ def test_layers_are_floats_between_quantizations() -> None:
     assert len(next(n for n in model.graph.node if n.op_type == "Conv").input) == 3
     assert not {"ConvInteger", "MatMulInteger", "Floor", "BitShift"} & set(kinds)
     assert kinds["QuantizeLinear"] == 5 and kinds["DequantizeLinear"] >= 8
-    wanted = evaluate(module, {"x": x, **weights})
+    expected = evaluate(module, {"x": x, **weights})
     # Relay rounds both sides of a sum; a unit of the last layer's input is a step of its weight and both scales.
-    for got, want, step in zip(ReferenceEvaluator(model).run(None, {"x": x}), wanted, (1, 2, 30.0), strict=True):
+    for got, want, step in zip(ReferenceEvaluator(model).run(None, {"x": x}), expected, (1, 2, 30.0), strict=True):
         assert got.dtype == want.dtype and np.ptp(want) > 2 * step
         assert np.abs(got.astype("float64") - want).max() <= step
 

@@ -91,27 +91,27 @@ def test_the_check_can_be_left_out(net: Path, tmp_path: Path) -> None:
     program = compile_c(net, "unchecked", "caller.c", "net.c", flags=[*flags, "-DNET_NO_VERIFY"])
     assert run(program, "damaged.bin", "other.bin", "short.bin").stdout == "2 2 3 2 0 2 2 1 1 1 0 1\n"
     module, weights, x = dense()
-    made = irtool.build(module, weights, out_dir=tmp_path, name="net", weights="file", verify_weights=False)
+    artifact = irtool.build(module, weights, out_dir=tmp_path, name="net", weights="file", verify_weights=False)
     shutil.copy(net / "damaged.bin", tmp_path / "net.bin")
-    assert made.run([x]).shape == (1, 32)
+    assert artifact.run([x]).shape == (1, 32)
     assert "digest" not in (tmp_path / "net.c").read_text()
 
 
 def test_a_library_refuses_damaged_weights(net: Path, tmp_path: Path) -> None:
     module, weights, x = dense()
-    made = irtool.build(module, weights, out_dir=tmp_path, name="net", weights="file")
+    artifact = irtool.build(module, weights, out_dir=tmp_path, name="net", weights="file")
     shutil.copy(net / "damaged.bin", tmp_path / "net.bin")
     with pytest.raises(ToolError, match="not the weights of this library, or damaged"):
-        made.run([x])
+        artifact.run([x])
     shutil.copy(net / "net.bin", tmp_path / "net.bin")
-    np.testing.assert_allclose(made.run([x]), irtool.evaluate(module, {"x": x, **weights}), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(artifact.run([x]), irtool.evaluate(module, {"x": x, **weights}), rtol=1e-4, atol=1e-5)
 
 
 def digest(*parts: bytes | bytearray) -> int:
-    made = Digest()
+    sums = Digest()
     for part in parts:
-        made.add(part)
-    return made.value()
+        sums.add(part)
+    return sums.value()
 
 
 @pytest.mark.parametrize("size", [0, 64, ROW - 64, ROW, ROW + 64, 3 * ROW + 128])
@@ -167,7 +167,7 @@ def test_a_program_says_how_it_is_called(tmp_path: Path) -> None:
         assert run(program, *arguments).returncode == 0
         got = np.fromfile(tmp_path / "out.raw", "float32").reshape(1, 32)
         np.testing.assert_allclose(got, irtool.evaluate(module, {"x": x, **weights}), rtol=1e-4, atol=1e-5)
-    for arguments, code, said in (
+    for arguments, code, message in (
         (["none.raw", "out.raw"], 3, "none.raw: No such file or directory\n"),
         ([".", "out.raw"], 3, ".: Is a directory\n"),
         (["x.raw", "no/out.raw"], 3, "no/out.raw: No such file or directory\n"),
@@ -177,4 +177,4 @@ def test_a_program_says_how_it_is_called(tmp_path: Path) -> None:
         (["net.bin", "out.raw", "x2.raw"], 3, "out.raw: expected 64 bytes, it has more\n"),
     ):
         done = run(program, *arguments)
-        assert (done.returncode, done.stderr) == (code, said)
+        assert (done.returncode, done.stderr) == (code, message)

@@ -75,8 +75,8 @@ def entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The entry of a build in a cache of its own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     build(tmp_path / "first")
-    (made,) = (tmp_path / "cache" / "irtool" / "builds").iterdir()
-    return made
+    (path,) = (tmp_path / "cache" / "irtool" / "builds").iterdir()
+    return path
 
 
 def build(out: Path) -> irtool.Artifact:
@@ -129,8 +129,8 @@ def test_what_is_written_to_an_output_does_not_reach_the_cache(entry: Path, tmp_
         build(tmp_path / n)
         with open(tmp_path / n / "net.bin", "r+b") as file:
             file.write(b"overwritten")
-    made = build(tmp_path / "three")
-    assert made.cached and (tmp_path / "three" / "net.bin").read_bytes() == want
+    artifact = build(tmp_path / "three")
+    assert artifact.cached and (tmp_path / "three" / "net.bin").read_bytes() == want
 
 
 def test_a_build_says_that_it_is_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,13 +60,13 @@ def at_home(home: Path, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> 
 def test_what_a_compiler_does_is_said_and_the_sources_stay(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text, code, said = COMPILERS[kind]
+    text, code, message = COMPILERS[kind]
     (tmp_path / "tmp").mkdir()
     path = compiler(tmp_path, text)
     done = at_home(tmp_path, monkeypatch, "build", MLP, "--cc", path, "-o", "out")
     assert done.code == code, done.err
     if code:
-        assert said in done.err and "sources are kept in out" in done.err
+        assert message in done.err and "sources are kept in out" in done.err
         assert (tmp_path / "out" / "mlp.h").exists() and not (tmp_path / "out" / "mlp.so").exists()
         assert len(done.err) < 10_000
     assert not list((tmp_path / "tmp").iterdir())
@@ -74,15 +74,16 @@ def test_what_a_compiler_does_is_said_and_the_sources_stay(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("none", "was not found"), ("folder", "was not found"), ("text", "could not be run"), ("", "")]
+    ("name", "message"),
+    [("none", "was not found"), ("folder", "was not found"), ("text", "could not be run"), ("", "")],
 )
-def test_compilers_that_are_none(name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compilers_that_are_none(name: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "text").write_bytes(b"\x00\x01\x02")
     (tmp_path / "text").chmod(0o755)
-    given = f"./{name}" if name else "   "
-    done = at_home(tmp_path, monkeypatch, "build", MLP, "--cc", given, "-o", "out")
-    assert (done.code, said in done.err) == (4 if name else 0, True), done.err
+    command = f"./{name}" if name else "   "
+    done = at_home(tmp_path, monkeypatch, "build", MLP, "--cc", command, "-o", "out")
+    assert (done.code, message in done.err) == (4 if name else 0, True), done.err
 
 
 def test_a_library_that_is_none_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +134,7 @@ def test_a_build_is_told_to_end_at_any_moment(name: str, tmp_path: Path) -> None
     (tmp_path / "tmp").mkdir()
     number = getattr(signal, name)
     codes = set()
-    found: list[dict[str, bytes | str]] = []
+    outputs: list[dict[str, bytes | str]] = []
     for moment in range(12):
         process = started(["build", MLP, "-o", "out"], tmp_path, number)
         wait_for(partial(listens, process.pid))
@@ -144,10 +145,10 @@ def test_a_build_is_told_to_end_at_any_moment(name: str, tmp_path: Path) -> None
         assert process.returncode in (0, 128 + number) and (process.returncode == 0 or err in ("", "interrupted\n"))
         assert not list((tmp_path / "tmp").iterdir())
         if (tmp_path / "out").exists():  # just before the signal came
-            found.append(contents(tmp_path / "out"))
+            outputs.append(contents(tmp_path / "out"))
             shutil.rmtree(tmp_path / "out")
         codes.add(process.returncode)
-    assert 128 + number in codes and all(f == found[0] for f in found)
+    assert 128 + number in codes and all(f == outputs[0] for f in outputs)
 
 
 LATE = """

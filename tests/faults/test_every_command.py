@@ -46,12 +46,12 @@ COMMANDS = each_command()
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The files of the lines, and all that the lines write, where everybody may read."""
-    with tempfile.TemporaryDirectory() as made, plugins_kept(), pytest.MonkeyPatch.context() as monkeypatch:
-        os.chmod(made, 0o755)
-        monkeypatch.chdir(made)
+    with tempfile.TemporaryDirectory() as name, plugins_kept(), pytest.MonkeyPatch.context() as monkeypatch:
+        os.chmod(name, 0o755)
+        monkeypatch.chdir(name)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         monkeypatch.delenv("CC", raising=False)
-        place = Path(made)
+        place = Path(name)
         write_files(place)
         for words in (["bench", "net.relay", "--params=w.npz", "--time=0.001", "--rounds=1", "--no-interp", "--json=record.json"],
                       ["tune", "net.relay", "--trials=1", "--each=0.001", "-o", "tuned.json"],
@@ -75,15 +75,15 @@ def tidy(folder: Path) -> Iterator[Callable[[], None]]:
 
 def run(words: list[str], out: io.TextIOBase | None = None, hook: Interrupt | None = None) -> Done:
     """Runs a command in this process, as `main` does, and checks what holds for every way of ending."""
-    said, printed = io.StringIO(), out or io.StringIO()
-    with contextlib.redirect_stdout(Output(printed)), contextlib.redirect_stderr(said):  # type: ignore[type-var]  # what stands for a stream
+    errors, printed = io.StringIO(), out or io.StringIO()
+    with contextlib.redirect_stdout(Output(printed)), contextlib.redirect_stderr(errors):  # type: ignore[type-var]  # what stands for a stream
         try:
             with watched(hook):
                 code = cli.run(words)
         except KeyboardInterrupt:  # as `main` does where there is no command any more
             code = 130
         code = finish(code)
-    done = Done(code, printed.getvalue() if isinstance(printed, io.StringIO) else "", said.getvalue())
+    done = Done(code, printed.getvalue() if isinstance(printed, io.StringIO) else "", errors.getvalue())
     check(done)
     return done
 
@@ -106,17 +106,17 @@ BAD = {
 @pytest.mark.parametrize("kind", BAD)
 @pytest.mark.parametrize("place", READ, ids=str)
 def test_files_that_cannot_be_read(place: Place, kind: str, folder: Path) -> None:
-    given = folder / "given"
-    BAD[kind](given)
+    path = folder / "given"
+    BAD[kind](path)
     before = contents(folder)
     try:
         done = run(place.with_value("given"))
-        kept = {n: d for n, d in contents(folder).items() if n in before}
+        remaining = {n: d for n, d in contents(folder).items() if n in before}
         added = sorted(set(contents(folder)) - set(before))
     finally:
-        if given.is_dir():
-            given.rmdir()
-        given.unlink(missing_ok=True)
+        if path.is_dir():
+            path.rmdir()
+        path.unlink(missing_ok=True)
     empty_plugin = place.parameter.opts == ["--load"] and kind == "empty"
     if empty_plugin or (str(place), kind) in FINE or (str(place) == "run --labels" and kind == "empty"):
         lacks_its_pass = empty_plugin and "unknown pass" in done.err
@@ -124,7 +124,7 @@ def test_files_that_cannot_be_read(place: Place, kind: str, folder: Path) -> Non
     else:
         assert done.code in (1, 2) and re.search("error|FAIL", done.err + done.out), (done, place.words)
     if done.code != 0:
-        assert kept == before and not added, (added, done)
+        assert remaining == before and not added, (added, done)
 
 
 FINE = {("tune -o", "missing"), ("test paths", "a folder")}

@@ -58,12 +58,12 @@ def test_what_is_no_file_is_refused_at_once(
     reader: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    make, said = KINDS[kind]
+    make, message = KINDS[kind]
     if make is not None:
         make(Path("given"))
     done = Done(*irtool(*READERS[reader], "given" if make is not None else "a\0b"))
     check(done)
-    assert done.code == (2 if reader == "diff" else 1) and "error" in done.err + done.out and said in done.err, done
+    assert done.code == (2 if reader == "diff" else 1) and "error" in done.err + done.out and message in done.err, done
     assert not Path("out").exists()
 
 
@@ -80,10 +80,8 @@ def test_a_pipe_is_not_waited_for(name: str, message: str, tmp_path: Path, monke
     Path("case.relay").write_text(f"// RUN: irtool check %s\n{CONSTANT}")
     Path(name).unlink(missing_ok=True)
     os.mkfifo(name)
-    code, out, said = irtool(
-        *(["run", MLP, "--top=1", "--labels", name] if "names" in name else ["test", "case.relay"])
-    )
-    assert code == 1 and message in out + said
+    code, out, err = irtool(*(["run", MLP, "--top=1", "--labels", name] if "names" in name else ["test", "case.relay"]))
+    assert code == 1 and message in out + err
 
 
 def test_a_pipe_can_be_read_as_standard_input(tmp_path: Path) -> None:
@@ -148,8 +146,8 @@ def test_links_under_chosen_names_are_replaced(
     for name in names:
         (place / name).symlink_to(name if kind == "itself" else "../victim")
     before = contents(tmp_path).get("victim"), contents(victim) if victim.is_dir() else {}
-    code, _, said = irtool(*arguments)
-    assert code == 0 or "test" in writer, said  # expected output that cannot be read is no output
+    code, _, err = irtool(*arguments)
+    assert code == 0 or "test" in writer, err  # expected output that cannot be read is no output
     assert before == (contents(tmp_path).get("victim"), contents(victim) if victim.is_dir() else {})
     written = [name for name in names if (place / name).is_file() and not (place / name).is_symlink()]
     assert written or code, sorted(place.iterdir())
@@ -191,16 +189,16 @@ def test_links_are_written_through(writer: str, tmp_path: Path, monkeypatch: pyt
             elsewhere.write_text(before)
             elsewhere.chmod(0o640)
         target.symlink_to(Path("..") / "elsewhere" / "kept" if inside else Path("elsewhere") / "kept")
-        code, _, said = irtool(*arguments, "place")
-        assert code == 0, said
+        code, _, err = irtool(*arguments, "place")
+        assert code == 0, err
         assert target.is_symlink() and elsewhere.stat().st_size > 3
         assert [p.name for p in elsewhere.parent.iterdir()] == ["kept"]
         if before is not None:
             assert elsewhere.stat().st_mode & 0o777 == 0o640
     target.unlink()
     target.symlink_to(target.name)
-    code, _, said = irtool(*arguments, "place")
-    assert code == 1 and "Too many levels of symbolic links" in said and target.is_symlink()
+    code, _, err = irtool(*arguments, "place")
+    assert code == 1 and "Too many levels of symbolic links" in err and target.is_symlink()
 
 
 @pytest.mark.parametrize("place", ["none/x", "file/x", "/proc/x", "folder", "/dev/full"])

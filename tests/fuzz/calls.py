@@ -155,7 +155,8 @@ def accepted_calls(name: str) -> tuple[DrawnCall, ...]:
 
 
 def _drawn_by_hypothesis(name: str) -> list[tuple[Any, Any]]:
-    from hypothesis import HealthCheck, Phase, given, settings
+    import hypothesis
+    from hypothesis import HealthCheck, Phase, settings
     from hypothesis import strategies as st
 
     examples = []
@@ -168,7 +169,7 @@ def _drawn_by_hypothesis(name: str) -> list[tuple[Any, Any]]:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(st.data())
+    @hypothesis.given(st.data())
     def collect(data: Any) -> None:
         examples.append(drawing.drawn(data.draw, name))
 

@@ -24,13 +24,13 @@ pytestmark = pytest.mark.promise("agreement")
 @pytest.mark.robustness("calls")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_all_accept_or_all_refuse(part: int, record_property: Recorder) -> None:
-    found = [try_operator(name, seed) for name in names()[part::PARTS] for seed in range(SEEDS)]
-    record_property("inputs", len(found))
-    failed = [f"{f.operator} {f.seed}: {f.message}\n{f.text}" for f in found if f.kind == "failed"]
+    outcomes = [try_operator(name, seed) for name in names()[part::PARTS] for seed in range(SEEDS)]
+    record_property("inputs", len(outcomes))
+    failed = [f"{f.operator} {f.seed}: {f.message}\n{f.text}" for f in outcomes if f.kind == "failed"]
     assert not failed, "\n".join(failed)
-    kinds = Counter(f.kind for f in found)
-    assert kinds["accepted"] > len(found) // 3, "too few calls are accepted to show anything"
-    assert kinds["refused"] > len(found) // 5, "too few calls are refused to show anything"
+    kinds = Counter(f.kind for f in outcomes)
+    assert kinds["accepted"] > len(outcomes) // 3, "too few calls are accepted to show anything"
+    assert kinds["refused"] > len(outcomes) // 5, "too few calls are refused to show anything"
 
 
 def test_every_operator_is_drawn_from_what_it_declares() -> None:
@@ -38,9 +38,9 @@ def test_every_operator_is_drawn_from_what_it_declares() -> None:
 
     for cls in operators:
         drawn = [draw_call(cls.name, random.Random(f"{cls.name} {seed}")) for seed in range(40)]
-        given = {name for d in drawn for name in d.attributes}
-        assert given >= {f.name for f in cls.fields()}, f"{cls.name}: some attributes are never at a corner"
-        assert given <= {f.name for f in cls.fields()}
+        attributes = {name for d in drawn for name in d.attributes}
+        assert attributes >= {f.name for f in cls.fields()}, f"{cls.name}: some attributes are never at a corner"
+        assert attributes <= {f.name for f in cls.fields()}
 
 
 def test_seeds_decide() -> None:
@@ -53,8 +53,8 @@ def test_arithmetic_on_every_dtype(dtype: str) -> None:
     """Constants, simplification and folding meet dtypes that numpy has not."""
     x = Tensor((2, 3), dtype)
     for name in ("add", "multiply", "divide", "maximum"):
-        found = try_call(DrawnCall(name, (x, x), {}))
-        assert found.kind in ("accepted", "refused", "uncomputed"), found.message
+        outcome = try_call(DrawnCall(name, (x, x), {}))
+        assert outcome.kind in ("accepted", "refused", "uncomputed"), outcome.message
     for text in (
         "zeros_like(%x)",
         "add(%x, zeros_like(%x))",
@@ -81,8 +81,8 @@ def _agree(case: str) -> None:
     from tests.fuzz.agreement import try_text
 
     params, _, body = case.partition(" | ")
-    found = try_text(f'#[version = "0.0.5"]\ndef @main({params}) {{ {body} }}\n')
-    assert found.kind in ("accepted", "refused", "uncomputed"), f"{found.message}\n{found.text}"
+    outcome = try_text(f'#[version = "0.0.5"]\ndef @main({params}) {{ {body} }}\n')
+    assert outcome.kind in ("accepted", "refused", "uncomputed"), f"{outcome.message}\n{outcome.text}"
 
 
 def test_disagreement_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_disagreement_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def stays_placeless(*_: object) -> None:
         raise IrError("nowhere")
 
-    for method, replacement, said in (
+    for method, replacement, message in (
         ("evaluate", refuses, "C: accepts"),
         ("compute", refuses, "interpreter: accepts"),
         ("evaluate", crashes, "KeyError"),
@@ -109,7 +109,7 @@ def test_disagreement_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with monkeypatch.context() as patched:
             patched.setattr(cls, method, replacement)
-            found = try_call(good)
-        assert found.kind == "failed"
-        assert said in found.message, found.message
+            outcome = try_call(good)
+        assert outcome.kind == "failed"
+        assert message in outcome.message, outcome.message
     assert try_call(replace(good, arguments=(Tensor((2,), "nonsense"),))).kind == "refused"

@@ -68,9 +68,9 @@ def test_a_difference_is_noticed_and_written(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(cls, "evaluate", lambda self, x: np.cos(x))
     wrong = program("def @main(%x: Tensor[(4), float32]) { tanh(%x) }", "m2")
     monkeypatch.undo()
-    found = compare({1: right.built(tmp_path), 2: wrong.built(tmp_path)}, tmp_path)
-    assert {s: o.kind for s, o in found.items()} == {1: "agreed", 2: "sensitive"} or found[2].kind == "failed"
-    assert "differs by up to" in found[2].message
+    outcomes = compare({1: right.built(tmp_path), 2: wrong.built(tmp_path)}, tmp_path)
+    assert {s: o.kind for s, o in outcomes.items()} == {1: "agreed", 2: "sensitive"} or outcomes[2].kind == "failed"
+    assert "differs by up to" in outcomes[2].message
 
 
 def test_what_a_build_rearranges_is_no_failure() -> None:
@@ -122,10 +122,10 @@ def test_refusals_have_a_place_or_fail(monkeypatch: pytest.MonkeyPatch, tmp_path
         raise KeyError("oh")
 
     monkeypatch.setattr(irtool, "build", crashes)
-    made = build_program(7, refused, tmp_path)
-    assert isinstance(made, Compiled)
-    assert made.kind == "failed"
-    assert "KeyError" in made.message
+    outcome = build_program(7, refused, tmp_path)
+    assert isinstance(outcome, Compiled)
+    assert outcome.kind == "failed"
+    assert "KeyError" in outcome.message
 
 
 def test_failures_are_written(tmp_path: Path) -> None:

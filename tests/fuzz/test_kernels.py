@@ -55,9 +55,9 @@ def test_new_code_is_reached(tmp_path: Path) -> None:
     """What schedules do only where it pays is done for some of the small operators that are drawn."""
     texts = []
     for seed in range(60):
-        made = build_program(seed, draw_kernel(seed), tmp_path)
-        if isinstance(made, Program):
-            texts.append((tmp_path / f"{made.name}.c").read_text())
+        program = build_program(seed, draw_kernel(seed), tmp_path)
+        if isinstance(program, Program):
+            texts.append((tmp_path / f"{program.name}.c").read_text())
     assert len(texts) > 40
     assert [what for what, text in WANTED.items() if not any(text in t for t in texts)] == []
 
@@ -86,5 +86,7 @@ def test_failures_are_written(tmp_path: Path) -> None:
 
 def test_large_models_are_left_out() -> None:
     pytest.importorskip("onnx")
-    kinds = Counter((made.kind if isinstance(made, Compiled) else "program") for made in map(draw_import, range(30)))
+    kinds = Counter(
+        (outcome.kind if isinstance(outcome, Compiled) else "program") for outcome in map(draw_import, range(30))
+    )
     assert kinds["program"] > 5 and "failed" not in kinds

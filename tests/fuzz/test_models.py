@@ -32,8 +32,8 @@ def test_seeds_are_accepted() -> None:
 
 def test_seeds_decide() -> None:
     assert len(MUTATORS) >= 10
-    made = [[mutate_model(seeds()[n % 4], random.Random(n)) for n in range(20)] for _ in range(2)]
-    assert made[0] == made[1]
+    models = [[mutate_model(seeds()[n % 4], random.Random(n)) for n in range(20)] for _ in range(2)]
+    assert models[0] == models[1]
 
 
 def test_a_broken_operator_is_noticed_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_what_is_made_for_c_computes_the_same() -> None:
         try:
             with limited_steps():
                 want = irtool.evaluate(module, inputs)
-            made = prepare(module)
+            prepared = prepare(module)
         except EndlessError:
             continue
         except irtool.IrError as error:
@@ -56,7 +56,7 @@ def test_what_is_made_for_c_computes_the_same() -> None:
                 f"program {seed}: {error}"
             )
             continue
-        assert difference(want, irtool.evaluate(made, inputs), 1e-4, 1e-4) is None, f"program {seed}"
+        assert difference(want, irtool.evaluate(prepared, inputs), 1e-4, 1e-4) is None, f"program {seed}"
         compared += 1
     assert compared > 40
 

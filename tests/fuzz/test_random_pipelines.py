@@ -61,13 +61,13 @@ def test_wrong_values_are_noticed_and_written(monkeypatch: pytest.MonkeyPatch, t
         return function if spare is None else Function(function.params, spare, t, (), function.attrs)
 
     monkeypatch.setattr(SimplifyExpr, "transform", broken)
-    found = [
+    failures = [
         o for s in range(40) if (o := try_passes(fuzz_module(s), ("SimplifyExpr", "FoldConstant"), s)).kind == "failed"
     ]
-    assert found
-    path = write_failure(found[0], tmp_path)
+    assert failures
+    path = write_failure(failures[0], tmp_path)
     text = path.read_text()
-    assert f"Seed {found[0].seed}" in text
+    assert f"Seed {failures[0].seed}" in text
     run = next(line for line in text.splitlines() if "RUN:" in line)
     assert "SimplifyExpr" in shlex.split(run.split("RUN:")[1])[2]
     assert irtool.to_text(irtool.parse(text))

@@ -61,18 +61,18 @@ def agrees(concluded: Any, truth: Any) -> bool:
 def check_call(e: Call, rng: random.Random) -> int:
     """Checks the conclusions on a few erasures of a call; how many things became known."""
     types = [a.checked_type for a in e.args]
-    found = 0
+    changes = 0
     for kind, truth in (("shapes", shape_of), ("dtypes", dtype_of)):
         args, out = [truth(t) for t in types], truth(e.checked_type)
         for blank in range(5):
-            given = ([erased(a, rng) for a in args], erased(out, rng)) if blank else (args, out)
-            concluded = getattr(e.attrs, f"deduce_{kind}")(*given)
-            what = f"{e.op.name} {e.attrs}: {kind} {given} gave {concluded}, right is {(args, out)}"
+            known = ([erased(a, rng) for a in args], erased(out, rng)) if blank else (args, out)
+            concluded = getattr(e.attrs, f"deduce_{kind}")(*known)
+            what = f"{e.op.name} {e.attrs}: {kind} {known} gave {concluded}, right is {(args, out)}"
             assert len(concluded[0]) == len(args), what
             assert all(map(agrees, concluded[0], args)), what
             assert agrees(concluded[1], out), what
-            found += concluded != given
-    return found
+            changes += concluded != known
+    return changes
 
 
 def calls(module: irtool.Module) -> Iterator[Call]:
@@ -85,14 +85,14 @@ def calls(module: irtool.Module) -> Iterator[Call]:
 
 def test_random_programs() -> None:
     rng = random.Random(1)
-    found = 0
+    changes = 0
     for seed in range(150):
         for e in calls(irtool.infer_types(random_module(seed))):
-            found += check_call(e, rng)
+            changes += check_call(e, rng)
     for seed in range(40):
         for e in calls(irtool.infer_types(random_network(seed))):
-            found += check_call(e, rng)
-    assert found > 1000
+            changes += check_call(e, rng)
+    assert changes > 1000
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="no corpus beside the checkout")

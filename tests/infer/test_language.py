@@ -142,12 +142,12 @@ def test_refusals(text, says):
 
 
 def test_several_errors_are_reported_once_each_in_the_order_of_the_text():
-    found = errors(
+    messages = errors(
         "def @f(%x: Tensor[(2), float32], %y: Tensor[(3), float32]) {\n"
         "  %0 = add(%x, %y);\n  %1 = multiply(%y, %x);\n  (exp(%0), %1, @g(%y))\n}\n"
         "def @g(%x: Tensor[(2), float32]) -> int32 { 1f }"
     )
-    assert [m.split(":")[0] for m in found] == [
+    assert [m.split(":")[0] for m in messages] == [
         "add(%x, %y)",
         "multiply(%y, %x)",
         "argument 0 of @g",
@@ -163,10 +163,10 @@ def test_the_missing_cases_are_shown():
 
 class TestPartial:
     def test_unknowns_are_counted_and_left(self):
-        found = infer_partial(parse(HEAD + "def @main(%x, %y: Tensor[(2, ?), float32]) { (exp(%x), exp(%y)) }"))
-        assert found.shape_num_unknown_nodes == 5  # %x, exp(%x), %y, exp(%y), the tuple
-        assert found.dtype_num_unknown_nodes == 3
-        main = found.module["main"]
+        inferred = infer_partial(parse(HEAD + "def @main(%x, %y: Tensor[(2, ?), float32]) { (exp(%x), exp(%y)) }"))
+        assert inferred.shape_num_unknown_nodes == 5  # %x, exp(%x), %y, exp(%y), the tuple
+        assert inferred.dtype_num_unknown_nodes == 3
+        main = inferred.module["main"]
         assert main.params[0].checked_type is None
         assert str(main.body.fields[1].checked_type) == "Tensor[(2, ?), float32]"
 
@@ -176,9 +176,9 @@ class TestPartial:
         assert infer_partial(module).shape_num_unknown_nodes == 2
 
     def test_types_go_backwards(self):
-        found = infer_partial(parse(HEAD + "def @main(%x) -> Tensor[(2), float32] { exp(exp(%x)) }"))
-        assert (found.shape_num_unknown_nodes, found.dtype_num_unknown_nodes) == (0, 0)
-        assert str(found.module["main"].params[0].checked_type) == "Tensor[(2), float32]"
+        inferred = infer_partial(parse(HEAD + "def @main(%x) -> Tensor[(2), float32] { exp(exp(%x)) }"))
+        assert (inferred.shape_num_unknown_nodes, inferred.dtype_num_unknown_nodes) == (0, 0)
+        assert str(inferred.module["main"].params[0].checked_type) == "Tensor[(2), float32]"
 
     def test_contradictions_are_errors(self):
         with pytest.raises(IrError, match="do not broadcast"):

@@ -42,8 +42,8 @@ def open_types(text: str) -> dict[str, str]:
 )  # fmt: skip
 def test_types_come_from_callers(text: str, types: dict[str, str]) -> None:
     module = infer_types(parse(HEAD + text))
-    for name, wanted in types.items():
-        assert str(module[name].checked_type) == wanted
+    for name, expected in types.items():
+        assert str(module[name].checked_type) == expected
     for f in module.relay_functions.values():
         assert all(e.checked_type is not None and not e.checked_type.is_open for e in post_order(f))
 
@@ -92,19 +92,19 @@ def test_no_node_above_an_open_one_is_typed() -> None:
     assert main.checked_type is None
     assert main.body.checked_type is None
     assert str(main.body.body.value.checked_type) == "int32"
-    again, said = infer_known_types(module)
+    again, diagnostics = infer_known_types(module)
     assert again["main"].checked_type is None
-    assert said
+    assert diagnostics
 
 
 def test_one_function_at_two_types_is_refused_at_the_second_call() -> None:
     text = "def @id(%x) { %x }\ndef @main(%y: int32, %z: float32) {\n  (@id(%y), @id(%z))\n}"
     with pytest.raises(IrError) as caught:
         infer_known_types(parse(HEAD + text))
-    (found,) = caught.value.diagnostics
-    assert "int32 and float32 differ" in found.message
-    assert "@id has no annotations" in found.notes[0]
-    assert found.location == "<text>:4:13"
+    (diagnostic,) = caught.value.diagnostics
+    assert "int32 and float32 differ" in diagnostic.message
+    assert "@id has no annotations" in diagnostic.notes[0]
+    assert diagnostic.location == "<text>:4:13"
 
 
 def test_parsing_leaves_open_what_nothing_decides() -> None:

@@ -59,13 +59,13 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_any_order_gives_the_same_types(name: str) -> None:
-    found = set()
+    types = set()
     for order in permutations(PROGRAMS[name]):
         module = irtool.infer_types(irtool.parse('#[version = "0.0.5"]\n' + "\n".join(order)))
-        found.add(tuple((n, str(f.checked_type)) for n, f in sorted(module.relay_functions.items())))
+        types.add(tuple((n, str(f.checked_type)) for n, f in sorted(module.relay_functions.items())))
         text = irtool.to_text(module)
         assert irtool.to_text(irtool.infer_types(irtool.parse(text))) == text
-    assert len(found) == 1, found
+    assert len(types) == 1, types
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -98,14 +98,14 @@ def _of_dimensions(rng: random.Random) -> list[str]:
         return f"Tensor[({rng.choice(dims)}, {rng.choice('22?k')}), float32]"
 
     names = [f"@f{i}" for i in range(rng.randint(2, 5))]
-    made = []
+    functions = []
     for name in names:
         x = f"%x: {tensor('???n3')}"
         kinds = ["%x", "{0}(%x)", "{0}({1}(%x))", "if (True) {{ {0}(%x) }} else {{ {1}(%x) }}", "tanh({0}(%x))"]
         body = rng.choice(kinds).format(rng.choice(names), rng.choice([*names, "tanh"]))
         result = f" -> {tensor('nmk?3')}" if rng.random() < 0.8 else ""
-        made.append(f"def {name}({x}){result} {{ {body} }}")
-    return made
+        functions.append(f"def {name}({x}){result} {{ {body} }}")
+    return functions
 
 
 def test_random_functions_are_judged_alike_in_any_order() -> None:
@@ -113,12 +113,12 @@ def test_random_functions_are_judged_alike_in_any_order() -> None:
     for seed in range(300):
         rng = random.Random(seed)
         functions = _of_dimensions(rng)
-        found = {}
+        verdicts = {}
         for order in _reordered(functions, rng):
             text = '#[version = "0.0.5"]\n' + "\n".join(order)
-            found.setdefault(str(_verdict(text)), text)
-        assert len(found) == 1, f"seed {seed}:\n" + "\n".join(f"{v}\n{t}" for v, t in found.items())
-        accepted += "None" not in found
+            verdicts.setdefault(str(_verdict(text)), text)
+        assert len(verdicts) == 1, f"seed {seed}:\n" + "\n".join(f"{v}\n{t}" for v, t in verdicts.items())
+        accepted += "None" not in verdicts
     assert 60 < accepted < 240
 
 

@@ -30,22 +30,22 @@ def partial(text: str, **hints):
 
 def known(text: str, **hints) -> dict[str, str]:
     """What is known of the parameters, `shape dtype` where it is not all."""
-    found = partial(text, **hints)
-    unknown = {n.text: f"{n.shape} {n.dtype}" for n in found.unknown}
-    return {p.name: unknown.get(f"%{p.name}", str(p.checked_type)) for p in found.module["main"].params}
+    inferred = partial(text, **hints)
+    unknown = {n.text: f"{n.shape} {n.dtype}" for n in inferred.unknown}
+    return {p.name: unknown.get(f"%{p.name}", str(p.checked_type)) for p in inferred.module["main"].params}
 
 
 def test_known_weights_leave_no_dtype_open() -> None:
-    found = partial(CONV.format(""))
-    assert found.dtype_num_unknown_nodes == 0
-    assert found.shape_num_unknown_nodes == 3
-    assert [(n.text, n.shape, n.dtype) for n in found.unknown] == [
+    inferred = partial(CONV.format(""))
+    assert inferred.dtype_num_unknown_nodes == 0
+    assert inferred.shape_num_unknown_nodes == 3
+    assert [(n.text, n.shape, n.dtype) for n in inferred.unknown] == [
         ("%data", "(_, 3, _, _)", "float32"),
         ("nn.conv2d(…)", "(_, 4, _, _)", "float32"),
         ("nn.bias_add(…)", "(_, 4, _, _)", "float32"),
     ]
-    assert found.unknown[1].function == "main"
-    assert found.unknown[1].span.start > 0
+    assert inferred.unknown[1].function == "main"
+    assert inferred.unknown[1].span.start > 0
 
 
 def test_the_result_decides_the_data() -> None:
@@ -89,7 +89,7 @@ F = "float32"
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         # convolutions: one to three axes, strided, dilated, grouped, other layouts, transposed
         ("def @main(%x, %w: Tensor[(4, 3, 5), float32]) -> Tensor[(2, 4, 10), float32] "
@@ -146,8 +146,8 @@ F = "float32"
         ("def @main(%x) -> Tensor[(2, 3), float32] { nn.dropout(%x).0 }", "Tensor[(2, 3), float32]"),
     ],
 )  # fmt: skip
-def test_what_the_result_says_of_the_input(text: str, wanted: str) -> None:
-    assert known(text)["x"] == wanted
+def test_what_the_result_says_of_the_input(text: str, expected: str) -> None:
+    assert known(text)["x"] == expected
 
 
 POOLED = "pool_size=[3, 2], strides=[2, 2], padding=[0, 0, 0, 0]"
@@ -178,8 +178,8 @@ BY_WEIGHT = 'channels=8, kernel_size=[3, 3], kernel_layout="NCHW", out_layout="O
     ],
 )  # fmt: skip
 def test_gradients_have_the_types_of_what_they_are_gradients_of(text: str, gradient: str, data: str) -> None:
-    told = known(text)
-    assert (told["g"], told["x"]) == (gradient, data)
+    types = known(text)
+    assert (types["g"], types["x"]) == (gradient, data)
 
 
 def test_reshape_fills_its_one_unknown() -> None:
@@ -188,9 +188,9 @@ def test_reshape_fills_its_one_unknown() -> None:
     text = (
         "def @main(%x, %y: Tensor[(3, 4), float32], %z) { (reshape(%x, newshape=[-1, 6]), add(%x, %z), add(%y, %z)) }"
     )
-    found = partial(text)
-    assert [(n.text, n.shape) for n in found.unknown][:2] == [("%x", "_"), ("%z", "_")]
-    assert ("reshape(…)", "(_, 6)") in [(n.text, n.shape) for n in found.unknown]
+    inferred = partial(text)
+    assert [(n.text, n.shape) for n in inferred.unknown][:2] == [("%x", "_"), ("%z", "_")]
+    assert ("reshape(…)", "(_, 6)") in [(n.text, n.shape) for n in inferred.unknown]
     text = 'def @main(%x) -> Tensor[(24), float32] { let %y = concatenate((%x, zeros(shape=[2, 2], dtype="float32")), axis=1); reshape(%y, newshape=[24]) }'
     assert known(text) == {"x": "Tensor[(2, 10), float32]"}
 
@@ -200,9 +200,9 @@ def test_types_flow_between_functions_branches_and_closures() -> None:
         "def @f(%a) { nn.relu(%a) } def @main(%x, %c: bool) -> Tensor[(3), float32] "
         "{ let %g = fn (%b) { add(%b, 1f) }; if (%c) { @f(%x) } else { %g(%x) } }"
     )
-    found = partial(text)
-    assert not found.unknown
-    assert str(found.module["f"].checked_type) == "fn (Tensor[(3), float32]) -> Tensor[(3), float32]"
+    inferred = partial(text)
+    assert not inferred.unknown
+    assert str(inferred.module["f"].checked_type) == "fn (Tensor[(3), float32]) -> Tensor[(3), float32]"
 
 
 @pytest.mark.parametrize(
@@ -245,14 +245,14 @@ def agree(a, b) -> bool:
 @pytest.mark.parametrize("make", [random_module, random_network])
 def test_partial_types_never_contradict_the_full_ones(make) -> None:
     rng = random.Random(7)
-    found = 0
+    checked = 0
     for seed in range(120):
         full = irtool.infer_types(make(seed))
         part = infer_partial(erase(full, rng))
         for name, f in full.functions.items():
             for p, q in zip(f.params, part.module[name].params, strict=True):
                 if q.checked_type is not None:
-                    found += 1
+                    checked += 1
                     assert agree(p.checked_type, q.checked_type), f"seed {seed}: %{p.name} of @{name}"
             nodes = (
                 [e.checked_type for e in post_order(f.body)],
@@ -260,7 +260,7 @@ def test_partial_types_never_contradict_the_full_ones(make) -> None:
             )
             for s, t in zip(*nodes, strict=True):
                 assert s is None or t is None or agree(s, t), f"seed {seed} of @{name}: {s} and {t}"
-    assert found > 100
+    assert checked > 100
 
 
 def test_one_known_dtype_of_a_network_decides_all() -> None:
@@ -268,17 +268,17 @@ def test_one_known_dtype_of_a_network_decides_all() -> None:
     for seed in range(100):
         full = irtool.infer_types(random_network(seed))
         main = full["main"]
-        kept = main.params[seed % len(main.params)]
-        renamed = {p: Var(p.name) for p in main.params if p is not kept}
+        typed = main.params[seed % len(main.params)]
+        renamed = {p: Var(p.name) for p in main.params if p is not typed}
         params = tuple(renamed.get(p, p) for p in main.params)
         text = Function(params, substitute(without_types(main.body), renamed), None)
         broken = any(isinstance(e, Call) and e.op.name.startswith(("cast", "qnn.")) for e in post_order(text.body))
-        if kept in post_order(text.body) and not broken:
+        if typed in post_order(text.body) and not broken:
             tried += 1
-            found = infer_partial(Module({"main": text}))
+            inferred = infer_partial(Module({"main": text}))
             used = {p for p in params if p in post_order(text.body)}
             open_ = [
-                n for n in found.unknown if n.dtype_unknown and not (isinstance(n.expr, Var) and n.expr not in used)
+                n for n in inferred.unknown if n.dtype_unknown and not (isinstance(n.expr, Var) and n.expr not in used)
             ]
             assert not open_, f"seed {seed}: {[n.text for n in open_]}"
     assert tried > 20
@@ -286,9 +286,9 @@ def test_one_known_dtype_of_a_network_decides_all() -> None:
 
 def test_the_pass_takes_hints() -> None:
     text = HEAD + CONV.format("")
-    found = irtool.run_passes(parse(text), 'InferType{partial=true, shapes={"data": [1, 3, 8, 8]}}')
-    assert str(found["main"].checked_type.ret_type) == "Tensor[(1, 4, 6, 6), float32]"
-    found = irtool.run_passes(parse(text), [("InferType", {"shapes": {"data": [1, 3, 8, 8]}}), "FuseOps"])
-    assert str(found["main"].checked_type.ret_type) == "Tensor[(1, 4, 6, 6), float32]"
+    inferred = irtool.run_passes(parse(text), 'InferType{partial=true, shapes={"data": [1, 3, 8, 8]}}')
+    assert str(inferred["main"].checked_type.ret_type) == "Tensor[(1, 4, 6, 6), float32]"
+    inferred = irtool.run_passes(parse(text), [("InferType", {"shapes": {"data": [1, 3, 8, 8]}}), "FuseOps"])
+    assert str(inferred["main"].checked_type.ret_type) == "Tensor[(1, 4, 6, 6), float32]"
     with pytest.raises(irtool.IrError, match="no parameter %dat"):
         irtool.run_passes(parse(text), [("InferType", {"shapes": {"dat": [1]}})])

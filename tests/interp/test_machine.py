@@ -183,8 +183,8 @@ def test_values_are_let_go_after_their_last_use(monkeypatch):
     e = x
     for _ in range(30):
         e = call("abs", e)
-    kept = If(Constant(np.array(True)), call("add", call("abs", e), e), e)
-    evaluate(Module({"main": Function((x,), kept)}), [np.ones(4, "float32")])
+    branch = If(Constant(np.array(True)), call("add", call("abs", e), e), e)
+    evaluate(Module({"main": Function((x,), branch)}), [np.ones(4, "float32")])
     assert most <= 3
 
 

@@ -31,11 +31,11 @@ def test_the_violating_expression_is_named_with_its_scopes() -> None:
     module = irtool.parse(TEXT, "n.relay")
     with pytest.raises(irtool.IrError) as caught:
         check_basic_block_normal_form(module)
-    (found,) = caught.value.diagnostics
-    assert found.message.startswith("add(…) violates")
-    assert found.location == "n.relay:3:8"
-    assert found.notes[0] == "it is used in the then branch of an if at 4:3 and in the else branch of an if at 4:3"
-    assert "in the body of @main" in found.notes[1]
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.message.startswith("add(…) violates")
+    assert diagnostic.location == "n.relay:3:8"
+    assert diagnostic.notes[0] == "it is used in the then branch of an if at 4:3 and in the else branch of an if at 4:3"
+    assert "in the body of @main" in diagnostic.notes[1]
 
 
 def test_modules_functions_and_expressions_are_taken() -> None:
@@ -45,8 +45,8 @@ def test_modules_functions_and_expressions_are_taken() -> None:
     assert not is_basic_block_normal_form(module)
     assert not is_basic_block_normal_form(module["main"])
     assert is_basic_block_normal_form(irtool.run_passes(module, "ToBasicBlockNormalForm"))
-    (found,) = basic_block_violations(module["main"].body)
-    assert found.notes[1].startswith("it is evaluated around the whole expression")
+    (diagnostic,) = basic_block_violations(module["main"].body)
+    assert diagnostic.notes[1].startswith("it is evaluated around the whole expression")
 
 
 def test_what_outside_compilers_take_is_left_alone() -> None:

@@ -21,104 +21,104 @@ pytestmark = pytest.mark.promise("one rule for inputs")
 DTYPES = ("bool", *(f"{k}{b}" for k in ("int", "uint") for b in (8, 16, 32, 64)), "float16", "float32", "float64")
 
 
-def module_of(wanted: str) -> irtool.Module:
-    return irtool.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(2, 3), {wanted}]) {{ copy(%x) }}\n')
+def module_of(declared: str) -> irtool.Module:
+    return irtool.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(2, 3), {declared}]) {{ copy(%x) }}\n')
 
 
 @cache
-def library_of(wanted: str) -> Artifact:
-    return irtool.build(module_of(wanted), mcpu="none", vector=False, cflags="-O0")
+def library_of(declared: str) -> Artifact:
+    return irtool.build(module_of(declared), mcpu="none", vector=False, cflags="-O0")
 
 
-def every_value_survives(wanted: str, given: str) -> bool:
+def every_value_survives(declared: str, dtype: str) -> bool:
     """The rule, decided by numbers: the least and greatest values, and those next to them, as integers of any size."""
-    if wanted == given:
+    if declared == dtype:
         return True
-    if np.dtype(given).kind == "f":
-        info = np.finfo(given)
+    if np.dtype(dtype).kind == "f":
+        info = np.finfo(dtype)
         probe = [float(info.max), float(info.smallest_subnormal), 1 + float(info.eps)]
-        if np.dtype(wanted).kind != "f":
+        if np.dtype(declared).kind != "f":
             return False
         with np.errstate(all="ignore"):
-            return all(float(np.asarray(v, given).astype(wanted)) == v for v in probe)
-    top = 1 if given == "bool" else int(np.iinfo(given).max)
-    low = 0 if given == "bool" else int(np.iinfo(given).min)
+            return all(float(np.asarray(v, dtype).astype(declared)) == v for v in probe)
+    top = 1 if dtype == "bool" else int(np.iinfo(dtype).max)
+    low = 0 if dtype == "bool" else int(np.iinfo(dtype).min)
     for v in (low, min(low + 1, 0), top - 1, top):
         with np.errstate(all="ignore"):
-            got = np.asarray(v, given).astype(wanted)
-        if wanted == "bool":
+            got = np.asarray(v, dtype).astype(declared)
+        if declared == "bool":
             return False
         if not np.isfinite(got.astype("float64")) or int(got) != v:
             return False
     return True
 
 
-@pytest.mark.parametrize("wanted", DTYPES)
-def test_the_rule_is_about_every_value_of_a_dtype(wanted: str) -> None:
+@pytest.mark.parametrize("declared", DTYPES)
+def test_the_rule_is_about_every_value_of_a_dtype(declared: str) -> None:
     for dtype in DTYPES:
-        assert holds_every(wanted, dtype) == every_value_survives(wanted, dtype), dtype
+        assert holds_every(declared, dtype) == every_value_survives(declared, dtype), dtype
 
 
 def outcome(run: object, *arguments: object) -> tuple[str, object]:
     """What a way of running does with the input: its result and what it warned of, or what it refused with."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             result = run(*arguments)  # type: ignore[operator]
         except IrError as error:
             return "refused", [(d.message, d.help) for d in error.diagnostics]
-    assert {w.category for w in told} <= {ConversionWarning}
-    assert {w.filename for w in told} <= {__file__}
-    return "ran", (result, sorted({str(w.message) for w in told}))
+    assert {w.category for w in caught} <= {ConversionWarning}
+    assert {w.filename for w in caught} <= {__file__}
+    return "ran", (result, sorted({str(w.message) for w in caught}))
 
 
 @st.composite
 def arrays(draw: st.DrawFn) -> tuple[str, np.ndarray]:
     """A wanted dtype, and an array of any dtype, order of bytes and layout; mostly of the right shape."""
-    wanted, dtype = draw(st.sampled_from(DTYPES)), draw(st.sampled_from((*DTYPES, "complex64")))
+    declared, dtype = draw(st.sampled_from(DTYPES)), draw(st.sampled_from((*DTYPES, "complex64")))
     shape = draw(st.sampled_from(((2, 3), (2, 3), (2, 3), (3, 2), (6,), (), (2, 3, 1), (0, 3))))
     values = np.asarray(draw(st.lists(st.integers(-300, 300), min_size=30, max_size=30)))
     whole = np.resize(values, (*shape, 2)).astype(dtype)
     array = whole[..., 0] if draw(st.booleans()) else np.asfortranarray(whole[..., 1])
-    return wanted, array.astype(array.dtype.newbyteorder(draw(st.sampled_from("<>="))), order="K")
+    return declared, array.astype(array.dtype.newbyteorder(draw(st.sampled_from("<>="))), order="K")
 
 
 @pytest.mark.robustness("inputs")
 @settings(max_examples=150, deadline=None)
 @given(arrays())
 def test_interpreter_library_and_weights_take_the_same(case: tuple[str, np.ndarray]) -> None:
-    wanted, array = case
-    how, interpreted = outcome(irtool.evaluate, module_of(wanted), [array])
-    compiled = outcome(library_of(wanted).run, [array])
-    by_name = outcome(library_of(wanted).run, {"x": array})
-    bound = outcome(lambda: irtool.run_passes(_bound(wanted, array), "FoldConstant"))
+    declared, array = case
+    how, interpreted = outcome(irtool.evaluate, module_of(declared), [array])
+    compiled = outcome(library_of(declared).run, [array])
+    by_name = outcome(library_of(declared).run, {"x": array})
+    bound = outcome(lambda: irtool.run_passes(_bound(declared, array), "FoldConstant"))
     dtype, scalar = array.dtype.newbyteorder("=").name, array.ndim == 0
-    fits = array.shape == (2, 3) and dtype in DTYPES and holds_every(wanted, dtype)
+    fits = array.shape == (2, 3) and dtype in DTYPES and holds_every(declared, dtype)
     assert (how == "ran") == fits
     assert {compiled[0], by_name[0], bound[0]} == {how}
     if not fits:
         assert compiled[1] == interpreted and bound[1] == interpreted
         message, hint = interpreted[0]  # type: ignore[index]
-        assert message.startswith(f"%x is Tensor[(2, 3), {wanted}], but its value is {dtype}{list(array.shape)}: ")
-        if dtype in DTYPES and not scalar and not holds_every(wanted, dtype):
-            assert hint is not None and f'np.asarray(x).astype("{wanted}")' in hint
+        assert message.startswith(f"%x is Tensor[(2, 3), {declared}], but its value is {dtype}{list(array.shape)}: ")
+        if dtype in DTYPES and not scalar and not holds_every(declared, dtype):
+            assert hint is not None and f'np.asarray(x).astype("{declared}")' in hint
         return
-    (a, said), (b, also) = interpreted, compiled[1]  # type: ignore[misc]
-    assert said == also == by_name[1][1]  # type: ignore[index]
-    assert len(said) == (dtype != wanted) and all(wanted in s and dtype in s for s in said)
+    (a, messages), (b, also) = interpreted, compiled[1]  # type: ignore[misc]
+    assert messages == also == by_name[1][1]  # type: ignore[index]
+    assert len(messages) == (dtype != declared) and all(declared in s and dtype in s for s in messages)
     for result in (a, b):
-        assert result.dtype.name == wanted and result.dtype.isnative
-        np.testing.assert_array_equal(result, array.astype(wanted))
+        assert result.dtype.name == declared and result.dtype.isnative
+        np.testing.assert_array_equal(result, array.astype(declared))
 
 
-def _bound(wanted: str, array: np.ndarray) -> irtool.Module:
+def _bound(declared: str, array: np.ndarray) -> irtool.Module:
     from irtool.passes.core.bind import bind_params
 
-    return bind_params(module_of(wanted), {"x": array})
+    return bind_params(module_of(declared), {"x": array})
 
 
 @pytest.mark.parametrize(
-    ("wanted", "value", "said"),
+    ("declared", "value", "message"),
     [
         ("int32", [[1, 2, 3], [4, 5, 6]], None),
         ("float32", [[0.1, 2, True], [4, 5, 6]], None),
@@ -144,14 +144,14 @@ def _bound(wanted: str, array: np.ndarray) -> irtool.Module:
         ("float32", np.zeros((2, 3), object), "object[2, 3]"),
     ],
 )
-def test_numbers_and_other_values(wanted: str, value: object, said: str | None) -> None:
-    for run in (lambda x: irtool.evaluate(module_of(wanted), [x]), lambda x: library_of(wanted).run([x])):
+def test_numbers_and_other_values(declared: str, value: object, message: str | None) -> None:
+    for run in (lambda x: irtool.evaluate(module_of(declared), [x]), lambda x: library_of(declared).run([x])):
         how, result = outcome(run, value)
-        if said is not None:
-            assert how == "refused" and said in result[0][0], result  # type: ignore[index]
+        if message is not None:
+            assert how == "refused" and message in result[0][0], result  # type: ignore[index]
         else:
             assert how == "ran", result
-            np.testing.assert_array_equal(result[0], np.asarray(value, wanted))  # type: ignore[index]
+            np.testing.assert_array_equal(result[0], np.asarray(value, declared))  # type: ignore[index]
 
 
 def test_integers_without_axes_are_taken_by_value() -> None:

@@ -66,18 +66,18 @@ def @main(%x: int32, %c: bool) {
 
 def test_free_variables_of_all_functions_are_those_of_each():
     (main,) = parse(NESTED).functions.values()
-    found = free_variables_of_functions(main)
-    assert len(found) == 4
+    variables = free_variables_of_functions(main)
+    assert len(variables) == 4
     for f in post_order(main):
         if isinstance(f, Function):
-            assert set(found[f]) == set(free_variables(f))
+            assert set(variables[f]) == set(free_variables(f))
 
 
 def test_literals_that_are_called_in_one_another_are_reduced_in_one_walk():
     text = (
         "def @main(%x: int32) { fn (%a) { add(%a, fn (%b) { multiply(%b, %a) }(fn (%c) { negative(%c) }(%a))) }(%x) }"
     )
-    wanted = "def @main(%x: int32) { add(%x, multiply(negative(%x), %x)) }"
-    (main,), (other,) = (parse(t).functions.values() for t in (text, wanted))
+    reduced = "def @main(%x: int32) { add(%x, multiply(negative(%x), %x)) }"
+    (main,), (other,) = (parse(t).functions.values() for t in (text, reduced))
     assert structural_equal(reduce_literals(main), other)
     assert reduce_literals(other) is other

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.promise("Python API")
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("text", "expected"),
     [
         ("llvm -mcpu=skylake", "llvm -mcpu=skylake"),
         ({"kind": "llvm", "mcpu": "skylake"}, "llvm -mcpu=skylake"),
@@ -33,11 +33,11 @@ pytestmark = pytest.mark.promise("Python API")
         ("aws/cpu/c5.12xlarge", "llvm -mcpu=cascadelake -num-cores=24"),
     ],
 )
-def test_forms_of_targets(given, wanted) -> None:
-    target = Target.parse(given)
-    if wanted is not None:
-        assert str(target) == wanted
-        assert (Target.parse(wanted).kind, Target.parse(wanted).options) == (target.kind, target.options)
+def test_forms_of_targets(text, expected) -> None:
+    target = Target.parse(text)
+    if expected is not None:
+        assert str(target) == expected
+        assert (Target.parse(expected).kind, Target.parse(expected).options) == (target.kind, target.options)
     else:
         assert target.option("arch") == "sm_80"
     assert Target.parse(target) is target
@@ -66,7 +66,7 @@ def test_hosts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("text", "message"),
     [
         ("nvidia/nvidia-t5", "unknown target tag"),
         ("lvm", "unknown target lvm"),
@@ -78,9 +78,9 @@ def test_hosts() -> None:
         ("llvm 'x", "cannot read the target"),
     ],
 )
-def test_wrong_targets(given, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        Target.parse(given)
+def test_wrong_targets(text, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Target.parse(text)
 
 
 def test_targets_reach_build_and_contexts() -> None:

@@ -216,7 +216,7 @@ def test_devices_and_other_records_count() -> None:
 
 
 def test_the_attributes_of_every_operator_have_a_hash() -> None:
-    made = 0
+    count = 0
     for name in operators.names():
         operator = operators.get(name)
         try:
@@ -224,8 +224,8 @@ def test_the_attributes_of_every_operator_have_a_hash() -> None:
         except irtool.IrError:
             continue  # has attributes without a default
         assert 0 <= tvm_hash(Function((), Constant(np.array(0)), None, (), {"a": attrs})) < 2**64
-        made += 1
-    assert made > 200
+        count += 1
+    assert count > 200
 
 
 def test_the_hash_is_the_same_in_every_process() -> None:

@@ -32,7 +32,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 
 @pytest.mark.parametrize(
-    "line, character, said",
+    "line, character, text",
     [
         (2, 17, "%x: Tensor[(2, 3), float32]"),
         (2, 3, "%0: Tensor[(2, 4), float32]"),
@@ -43,8 +43,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         (1, 49, "%w: Tensor[(4, 3), float32]"),  # the letter in the comment is two units of UTF-16
     ],
 )
-def test_hover(client: Client, line: int, character: int, said: str) -> None:
-    assert said in client.at("hover", line, character)["contents"]["value"]
+def test_hover(client: Client, line: int, character: int, text: str) -> None:
+    assert text in client.at("hover", line, character)["contents"]["value"]
 
 
 def test_nothing_is_said_of_nothing(client: Client) -> None:
@@ -94,8 +94,8 @@ def test_names_that_cannot_be(client: Client, line: int, character: int, name: s
 def test_types_beside_bindings(client: Client) -> None:
     whole = {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}
     hints = client.ask("textDocument/inlayHint", {"textDocument": {"uri": URI}, "range": whole})
-    found = [(h["position"]["line"], h["position"]["character"], h["label"]) for h in hints]
-    assert found == [(2, 4, ": Tensor[(2, 4), float32]"), (3, 8, ": Tensor[(2, 4), float32]")]
+    labels = [(h["position"]["line"], h["position"]["character"], h["label"]) for h in hints]
+    assert labels == [(2, 4, ": Tensor[(2, 4), float32]"), (3, 8, ": Tensor[(2, 4), float32]")]
 
 
 def test_outline(client: Client) -> None:
@@ -160,14 +160,14 @@ def test_changes_are_read_once_typing_stops(tmp_path: Path) -> None:
         for n in range(20):
             client.change(TEXT + f"// {n}\n")
         client.change("def @main() { 1 + }")
-        told = client.wait_for("textDocument/publishDiagnostics")
-        assert told["version"] == client.version and told["diagnostics"]
+        published = client.wait_for("textDocument/publishDiagnostics")
+        assert published["version"] == client.version and published["diagnostics"]
 
 
 def test_warnings_and_text_that_is_none(tmp_path: Path) -> None:
     with Client(tmp_path) as client:
-        said = client.open("free_var %x: float32; add(%x, 1f)")
-        assert said and {d["severity"] for d in said} == {2}
+        diagnostics = client.open("free_var %x: float32; add(%x, 1f)")
+        assert diagnostics and {d["severity"] for d in diagnostics} == {2}
         assert "%x: float32" in client.at("hover", 0, 27)["contents"]["value"]
         client.change("\x00\ud800 ][")
         assert client.wait_for("textDocument/publishDiagnostics")["diagnostics"]
@@ -178,10 +178,10 @@ def test_warnings_and_text_that_is_none(tmp_path: Path) -> None:
 
 
 def test_a_terminal_is_no_client() -> None:
-    here, there = os.openpty()
-    done = subprocess.run([sys.executable, "-m", "irtool", "lsp"], stdin=there, capture_output=True, text=True)
+    here, terminal = os.openpty()
+    done = subprocess.run([sys.executable, "-m", "irtool", "lsp"], stdin=terminal, capture_output=True, text=True)
     os.close(here)
-    os.close(there)
+    os.close(terminal)
     assert done.returncode == 2 and "an editor starts" in done.stderr
 
 

@@ -52,11 +52,13 @@ def letters(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def test_texts_are_coloured_alike(path: Path) -> None:
     text = path.read_text()
     tokens = list(RelayLexer(stripnl=False, ensurenl=False).get_tokens(text))
-    wanted = letters([(t, scope_of(kind)) for kind, t in tokens if kind not in (Whitespace, Text)])
-    got = letters(list(Grammar(GRAMMAR).parts(text)))
-    assert len(wanted) == len(got)
+    expected = letters([(t, scope_of(kind)) for kind, t in tokens if kind not in (Whitespace, Text)])
+    actual = letters(list(Grammar(GRAMMAR).parts(text)))
+    assert len(expected) == len(actual)
     wrong = [
-        (c, w, g) for (c, w), (_, g) in zip(wanted, got) if not g.startswith(w) or (not w and g.startswith("constant"))
+        (c, w, g)
+        for (c, w), (_, g) in zip(expected, actual)
+        if not g.startswith(w) or (not w and g.startswith("constant"))
     ]
     assert not wrong, [
         f"{''.join(c for c, _, _ in run)!r}: {key}"

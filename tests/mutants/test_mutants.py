@@ -49,8 +49,8 @@ def place(code: str, root: Path) -> Path:
 
 
 def test_one_token_of_what_is_computed_is_changed(tmp_path: Path) -> None:
-    found = mutants(place(CODE, tmp_path), tmp_path)
-    assert [f"{m.line}: {m.change}" for m in found] == [
+    changes = mutants(place(CODE, tmp_path), tmp_path)
+    assert [f"{m.line}: {m.change}" for m in changes] == [
         "7: 3 → (3 + 1)",
         "7: 3 → (3 - 1)",
         "9: not values or len(values) < 2 → (not (not values or len(values) < 2))",
@@ -108,20 +108,20 @@ def sign(x, least=0):
 
 @pytest.mark.parametrize(("x", "ran"), [(-3, {3, 4, 9, 10, 12}), (3, {3, 5, 6, 9, 10, 12}), (0, {3, 5, 8, 9, 10, 12})])
 def test_pieces_that_run_are_noted(x: int, ran: set[int]) -> None:
-    found = blocks(ast.parse(PIECES))
-    space: dict[str, Any] = {"__hits__": bytearray(len(found))}
+    pieces = blocks(ast.parse(PIECES))
+    space: dict[str, Any] = {"__hits__": bytearray(len(pieces))}
     exec(probed(PIECES, "sign.py"), space)
     assert not any(space["__hits__"])
     assert space["sign"](x) == (x > 0) - (x < 0)
-    assert {b.begin[0] for b, hit in zip(found, space["__hits__"], strict=True) if hit} == ran
+    assert {b.begin[0] for b, hit in zip(pieces, space["__hits__"], strict=True) if hit} == ran
     assert space["sign"].__doc__ == "-1, 0 or 1."
 
 
 def test_a_place_is_in_the_innermost_piece() -> None:
-    found = blocks(ast.parse(PIECES))
+    pieces = blocks(ast.parse(PIECES))
     places = {(4, 12): (4, 8), (5, 11): (5, 4), (10, 16): (10, 8), (10, 26): (10, 26), (3, 8): (3, 4)}
-    assert {p: b.begin for p in places if (b := block_at(found, p)) is not None} == places
-    assert block_at(found, (1, 17)) is None
+    assert {p: b.begin for p in places if (b := block_at(pieces, p)) is not None} == places
+    assert block_at(pieces, (1, 17)) is None
 
 
 def test_every_file_of_irtool_takes_probes() -> None:
@@ -204,10 +204,10 @@ def test_a_test_that_always_fails_kills_nothing(tmp_path: Path) -> None:
     changes = {m.change: m for m in mutants(path, tmp_path)}
     tests = ["tests/test_box.py::test_wrong", "tests/test_box.py::test_longest"]
     try:
-        found = [server.attempt(changes[c], CODE, tests, 5, 60) for c in ("max → min", "or → and")]
+        verdicts = [server.attempt(changes[c], CODE, tests, 5, 60) for c in ("max → min", "or → and")]
     finally:
         server.close()
-    assert [(f["outcome"], f["by"]) for f in found] == [("killed", tests[1]), ("survived", "")]
+    assert [(f["outcome"], f["by"]) for f in verdicts] == [("killed", tests[1]), ("survived", "")]
 
 
 def test_tests_that_cannot_be_collected_are_an_error(tmp_path: Path) -> None:
@@ -237,8 +237,8 @@ def test_rows_of_rooms_stand_behind_their_seed(tmp_path: Path) -> None:
 def test_what_makes_no_difference_is_still_there() -> None:
     root = Path(__file__).parent.parent.parent
     for entry in json.loads(EQUIVALENT.read_text(encoding="utf-8")):
-        found = {(m.text, m.change) for m in mutants(root / entry["file"], root)}
-        assert (entry["line"], entry["change"]) in found, f"{entry['file']} has changed: {entry['line']}"
+        changes = {(m.text, m.change) for m in mutants(root / entry["file"], root)}
+        assert (entry["line"], entry["change"]) in changes, f"{entry['file']} has changed: {entry['line']}"
         assert entry["why"]
 
 

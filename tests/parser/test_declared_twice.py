@@ -35,9 +35,9 @@ def test_the_second_is_an_error_with_its_place(name: str) -> None:
     text, code, column = TWICE[name]
     with pytest.raises(irtool.IrError) as caught:
         irtool.parse(V + text)
-    (said,) = caught.value.diagnostics
-    assert said.code is not None and said.code.name == code
-    assert said.span is not None and said.span.column >= column and "twice" in said.message
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code is not None and diagnostic.code.name == code
+    assert diagnostic.span is not None and diagnostic.span.column >= column and "twice" in diagnostic.message
 
 
 @pytest.mark.parametrize("text", HIDING)

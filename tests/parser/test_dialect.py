@@ -12,9 +12,9 @@ VERSION = '#[version = "0.0.5"]\n'
 
 
 def warnings(text: str) -> list[str]:
-    module, found = read_with_diagnostics(text)
+    module, diagnostics = read_with_diagnostics(text)
     assert module is not None
-    return [d.message for d in found]
+    return [d.message for d in diagnostics]
 
 
 def test_lines_end_bindings():
@@ -76,7 +76,7 @@ def test_lines_end_bindings_in_braces_and_not_in_parentheses():
 @pytest.mark.promise("pasted text")
 def test_a_version_line_does_not_change_the_dialect():
     plain = "def @main(%x) {\n  %0 = sub(log(%x), %x)\n  (%0, %x) // a comment; with a semicolon\n}"
-    assert any("in the form of tutorials" in said for said in warnings(VERSION + plain))
+    assert any("in the form of tutorials" in message for message in warnings(VERSION + plain))
     assert structural_equal(parse(VERSION + plain), parse(plain))
     once = VERSION + "def @main(%x) {\n  %x\n  - 1f\n}"
     assert warnings(once) == [] and parse(once)["main"].body.op.name == "subtract", (
@@ -85,16 +85,18 @@ def test_a_version_line_does_not_change_the_dialect():
 
 
 def test_lines_do_not_end_bindings_in_a_text_with_a_version_and_semicolons():
-    module, found = read_with_diagnostics(VERSION + "def @main(%x) {\n  %0 = log(%x)\n  %1 = exp(%0);\n  %1\n}")
-    assert module is None and "expected `;` after this binding" in found[0].message
-    module, found = read_with_diagnostics(VERSION + "def @main(%x) {\n  %0 = sub(%x, %x);\n  %0\n}")
-    assert module is None and found[0].help == "did you mean subtract?"
+    module, diagnostics = read_with_diagnostics(VERSION + "def @main(%x) {\n  %0 = log(%x)\n  %1 = exp(%0);\n  %1\n}")
+    assert module is None and "expected `;` after this binding" in diagnostics[0].message
+    module, diagnostics = read_with_diagnostics(VERSION + "def @main(%x) {\n  %0 = sub(%x, %x);\n  %0\n}")
+    assert module is None and diagnostics[0].help == "did you mean subtract?"
 
 
 def test_mistakes_in_the_dialect_with_a_version_are_reported_once():
-    module, found = read_with_diagnostics(VERSION + "def @main(%x) {\n  %0 = sub(%x, %x)\n  %1 = frob(%0)\n  %1\n}")
+    module, diagnostics = read_with_diagnostics(
+        VERSION + "def @main(%x) {\n  %0 = sub(%x, %x)\n  %1 = frob(%0)\n  %1\n}"
+    )
     assert module is None
-    assert [d.message for d in found if d.level == "error"] == ["unknown operator frob"]
+    assert [d.message for d in diagnostics if d.level == "error"] == ["unknown operator frob"]
 
 
 def test_numbers_name_let_variables():
@@ -111,8 +113,8 @@ def test_angle_brackets():
 def test_short_names_of_operators():
     e = parse_expr("free_var %x; relu(sub(%x, conv2d(%x, %x)))")
     assert (e.op.name, e.args[0].op.name, e.args[0].args[1].op.name) == ("nn.relu", "subtract", "nn.conv2d")
-    module, found = read_with_diagnostics(VERSION + "def @main(%x: int32) { relu(%x); relu(%x) }")
-    assert module is None and found[0].help == "did you mean nn.relu?"
+    module, diagnostics = read_with_diagnostics(VERSION + "def @main(%x: int32) { relu(%x); relu(%x) }")
+    assert module is None and diagnostics[0].help == "did you mean nn.relu?"
 
 
 def test_versions():
@@ -123,8 +125,8 @@ def test_versions():
 
 
 def test_a_bare_expression_is_a_module():
-    m, found = read_with_diagnostics("free_var %x: float32; add(%x, %x)")
-    assert any("bare expression" in d.message for d in found)
+    m, diagnostics = read_with_diagnostics("free_var %x: float32; add(%x, %x)")
+    assert any("bare expression" in d.message for d in diagnostics)
     assert [p.name for p in m["main"].params] == ["x"] and m["main"].body.args[0] is m["main"].params[0]
     assert isinstance(parse("fn (%x: int32) { %x }")["main"], Function)
 
@@ -137,8 +139,8 @@ def test_missing_constants_are_typed_unknowns():
   (%0, meta[relay.Constant][1], meta[relay.Constant][0])
 }"""
     )
-    m, found = read_with_diagnostics(text)
-    assert any("cut off" in d.message for d in found)
+    m, diagnostics = read_with_diagnostics(text)
+    assert any("cut off" in d.message for d in diagnostics)
     total, again, other = m["main"].body.fields
     constant = total.args[1]
     assert isinstance(constant, Constant) and constant.data == MissingData(1)

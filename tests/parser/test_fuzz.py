@@ -119,18 +119,18 @@ PIECES = [
 
 
 def texts() -> list[str]:
-    found = OWN + [p.read_text() for p in sorted(SAMPLES.glob("*.relay"))]
+    sources = OWN + [p.read_text() for p in sorted(SAMPLES.glob("*.relay"))]
     if CORPUS.exists():
         with gzip.open(CORPUS, "rt", encoding="utf-8") as file:
-            found += [json.loads(line)["source"] for line in file]
-    return [t for t in found if len(t) < 10_000]
+            sources += [json.loads(line)["source"] for line in file]
+    return [t for t in sources if len(t) < 10_000]
 
 
 def check(text: str) -> None:
     """Reads a text in every way."""
-    module, found = read_with_diagnostics(text, "f.relay")
-    assert (module is None) == any(d.level == "error" for d in found)
-    render(found)
+    module, diagnostics = read_with_diagnostics(text, "f.relay")
+    assert (module is None) == any(d.level == "error" for d in diagnostics)
+    render(diagnostics)
     try:
         parse_expr(text)
     except IrError as error:
@@ -291,8 +291,8 @@ def test_texts_drawn_from_the_grammar():
     for _ in range(600):
         text = grammar.draw(r.choice(["module", "expression"]), r, 40)
         check(text)
-        _, found = read_with_diagnostics(text if text.startswith("#") else f"{HEAD}{text}")
-        syntax = [d.message for d in found if d.message.startswith("expected") or "cannot stand" in d.message]
+        _, diagnostics = read_with_diagnostics(text if text.startswith("#") else f"{HEAD}{text}")
+        syntax = [d.message for d in diagnostics if d.message.startswith("expected") or "cannot stand" in d.message]
         assert not syntax, (text, syntax)
         read += 1
     assert read == 600

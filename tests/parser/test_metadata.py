@@ -159,9 +159,11 @@ def test_devices_and_records():
     )
     executor = g.add("Executor", {"name": g.string("graph"), "attrs": g.add("DictAttrs", {"__dict__": g.add("Map")})})
     f = body(f"fn (%x {{virtual_device={g.refer(device)}}}: int8, executor={g.refer(executor)}) {{ %x }}", g)
-    found = f.params[0].virtual_device
-    assert isinstance(found, VirtualDevice) and found.device_type == 1
-    assert found.target.fields["kind"].fields["name"] == "llvm" and found.target.fields["keys"] == ("cpu",)
+    virtual_device = f.params[0].virtual_device
+    assert isinstance(virtual_device, VirtualDevice) and virtual_device.device_type == 1
+    assert virtual_device.target.fields["kind"].fields["name"] == "llvm" and virtual_device.target.fields["keys"] == (
+        "cpu",
+    )
     assert f.attrs["executor"] == MetaNode(
         "Executor", {"name": "graph", "attrs": MetaNode("DictAttrs", {"__dict__": {}})}
     )

@@ -11,10 +11,10 @@ VERSION = '#[version = "0.0.5"]\n'
 
 
 def errors(text: str) -> list:
-    module, found = read_with_diagnostics(VERSION + text, "t.relay")
+    module, diagnostics = read_with_diagnostics(VERSION + text, "t.relay")
     assert module is None
-    render(found)
-    return [d for d in found if d.level == "error"]
+    render(diagnostics)
+    return [d for d in diagnostics if d.level == "error"]
 
 
 def only_error(text: str):
@@ -41,8 +41,8 @@ def @fine(%a: int32) { %a }
 
 def main() { %a }
 """
-    found = errors(text)
-    assert [(d.span.line, d.message.split(",")[0]) for d in found] == [
+    diagnostics = errors(text)
+    assert [(d.span.line, d.message.split(",")[0]) for d in diagnostics] == [
         (3, "unknown operator nn.conv2D"),
         (3, "expected `;` after this binding"),
         (4, "%y is not defined here; it is a parameter of @g"),
@@ -107,8 +107,8 @@ def test_an_expression_is_no_module():
 
 
 def test_the_number_of_messages_is_bounded():
-    found = errors("def @main() {\n" + "  let = 1;\n" * 10_000 + "}")
-    assert len(found) < 100
+    diagnostics = errors("def @main() {\n" + "  let = 1;\n" * 10_000 + "}")
+    assert len(diagnostics) < 100
 
 
 def test_an_error_in_a_long_line_is_short():
@@ -127,13 +127,13 @@ def @main(%x: int8) {
   multiply(%2, %3)
 }
 """
-    module, found = read_with_diagnostics(text)
+    module, diagnostics = read_with_diagnostics(text)
     assert module is None
-    assert [(d.span.line, d.span.column, d.span.end - d.span.start) for d in found if d.span] == [
+    assert [(d.span.line, d.span.column, d.span.end - d.span.start) for d in diagnostics if d.span] == [
         (3, 8, 2),
         (4, 16, 3),
         (5, 12, 2),
         (6, 8, 20),
         (7, 13, 1),
     ]
-    assert "expected `;`" in found[-1].message and "did you mean" in found[0].help
+    assert "expected `;`" in diagnostics[-1].message and "did you mean" in diagnostics[0].help

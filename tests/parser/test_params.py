@@ -48,11 +48,11 @@ def test_the_same_tensors_make_the_same_bytes(tmp_path, name):
 
 @pytest.mark.skipif(not FORMATS.exists(), reason="the samples are not here")
 def test_the_peers_own_file():
-    theirs = read_params(FORMATS / "tiny.params")
+    peer = read_params(FORMATS / "tiny.params")
     plain = read_params(FORMATS / "tiny.npz")
-    assert sorted(theirs) == sorted(plain)
-    assert all(theirs[n].dtype == plain[n].dtype and np.array_equal(theirs[n], plain[n]) for n in plain)
-    assert encode_params(theirs) == (FORMATS / "tiny.params").read_bytes()
+    assert sorted(peer) == sorted(plain)
+    assert all(peer[n].dtype == plain[n].dtype and np.array_equal(peer[n], plain[n]) for n in plain)
+    assert encode_params(peer) == (FORMATS / "tiny.params").read_bytes()
 
 
 def test_every_cut_is_noticed():

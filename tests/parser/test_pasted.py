@@ -110,9 +110,9 @@ def test_a_bare_expression_beside_lowered_functions():
 
 
 def test_lowered_functions_that_are_not_in_the_text():
-    m, found = read_with_diagnostics(VERSION + CALLS)
-    assert [d.message for d in found] == ["the lowered function @double is not in the text"]
-    assert found[0].span.location == "<text>:4:21"
+    m, diagnostics = read_with_diagnostics(VERSION + CALLS)
+    assert [d.message for d in diagnostics] == ["the lowered function @double is not in the text"]
+    assert diagnostics[0].span.location == "<text>:4:21"
     typed = infer_types(m)
     assert typed["main"].body.checked_type == TensorType((2, 3), "float32")
     text = to_text(typed)
@@ -180,8 +180,8 @@ KINDS = (
 def test_any_kind_of_reference_without_a_section(kind):
     reference = f"meta[{kind}][2]"
     text = f"{VERSION}def @main(%x: int8, a={reference}, b=[1, {reference}], c={{1={reference}}}) {{ %x }}"
-    m, found = read_with_diagnostics(text)
-    assert [d.level for d in found] == ["warning"]
+    m, diagnostics = read_with_diagnostics(text)
+    assert [d.level for d in diagnostics] == ["warning"]
     for options in ({}, {"metadata": False}):
         printed = to_text(m, **options)
         assert f"a={reference}, b=[1, {reference}], c={{1={reference}}}" in printed and "#[metadata]" not in printed
@@ -196,8 +196,8 @@ def test_devices_and_dimensions_without_a_section():
         + "def @main(%x {virtual_device=meta[VirtualDevice][1]}: Tensor[(meta[tir.Var][3], meta[tir.Mul][0]), int8], "
         "virtual_device=meta[VirtualDevice][0]) {\n  on_device(%x, virtual_device=meta[VirtualDevice][4])\n}\n"
     )
-    m, found = read_with_diagnostics(text)
-    (warning,) = found
+    m, diagnostics = read_with_diagnostics(text)
+    (warning,) = diagnostics
     assert warning.level == "warning" and "meta[VirtualDevice][1], meta[tir.Var][3]" in warning.message
     assert warning.span.location == "<text>:2:30"
     assert m["main"].virtual_device == VirtualDevice(missing=0) and m["main"].virtual_device.is_unconstrained
@@ -228,8 +228,8 @@ def test_attributes_of_operators_without_a_section():
         "def @main(%x: Tensor[(2, 3), float32]) {\n  %0 = reshape(%x, newshape=meta[Array][0]);\n"
         "  %1 = nn.dense(%0, %0, meta[relay.attrs.DenseAttrs][1]);\n  reshape(%1, newshape=[meta[IntImm][0], 3])\n}\n"
     )
-    m, found = read_with_diagnostics(text)
-    assert [d.level for d in found] == ["warning"]
+    m, diagnostics = read_with_diagnostics(text)
+    assert [d.level for d in diagnostics] == ["warning"]
     assert to_text(m, types="none") == text and to_text(m, types="none", metadata=False).startswith(text)
     assert structural_equal(parse(to_text(m)), m)
     code, output = commanded(text, "check")

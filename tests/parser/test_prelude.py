@@ -57,8 +57,8 @@ def test_values_and_round_trip(expression: str, value: int) -> None:
     module = irtool.parse(text)
     assert int(np.asarray(irtool.evaluate(module, []))) == value
     written = irtool.to_text(irtool.infer_types(module))
-    again, said = read_with_diagnostics(written)
-    assert again is not None and not [d for d in said if d.code and d.code.name == "W0107"]
+    again, diagnostics = read_with_diagnostics(written)
+    assert again is not None and not [d for d in diagnostics if d.code and d.code.name == "W0107"]
     assert irtool.structural_equal(again, module)
     assert int(np.asarray(irtool.evaluate(again, []))) == value
 

@@ -73,8 +73,8 @@ def test_nests_of_tvm(name: str) -> None:
     """What TVM writes for a CPU, but for its vectors, is a nest here; names are told from the numbers behind them."""
     module = irtool.parse((SHARED / f"formats/lowered/{name}.lowered.txt").read_text())
     nests = [f for f in module.functions.values() if isinstance(f, PrimFunc)]
-    kept = [f for f in module.functions.values() if isinstance(f, LoweredText)]
-    assert nests or kept
+    texts = [f for f in module.functions.values() if isinstance(f, LoweredText)]
+    assert nests or texts
     again = irtool.parse(printed_anew(module))
     assert irtool.structural_equal(module, again)
 
@@ -153,17 +153,17 @@ def test_mistakes_have_places(wrong: str) -> None:
     right, message, place = BROKEN[wrong]
     assert right in NEST
     text = NEST.replace(right, wrong, 1)
-    module, found = read_with_diagnostics(text, "a.relay")
-    errors = [d for d in found if d.level == "error"]
-    assert module is None and len(errors) == 1, found
+    module, diagnostics = read_with_diagnostics(text, "a.relay")
+    errors = [d for d in diagnostics if d.level == "error"]
+    assert module is None and len(errors) == 1, diagnostics
     assert message in errors[0].message
     assert errors[0].span is not None and errors[0].span.location == f"a.relay:{place}"
 
 
 def test_calls_tell_what_is_a_result() -> None:
     call = "\ndef @main(%x: Tensor[(8), float32]) { call_lowered(@double, (%x,)) }\n"
-    module, found = read_with_diagnostics(NEST.replace("out[i] = ", "x[i] = ") + call, "a.relay")
-    (error,) = [d for d in found if d.level == "error"]
+    module, diagnostics = read_with_diagnostics(NEST.replace("out[i] = ", "x[i] = ") + call, "a.relay")
+    (error,) = [d for d in diagnostics if d.level == "error"]
     assert module is None and "a store to x, which is an input" in error.message
     assert error.span is not None and error.span.location == "a.relay:7:5"
 
@@ -172,11 +172,11 @@ def test_what_nests_here_have_not_is_kept_as_text() -> None:
     threads = NEST.replace(
         "  for (i: int32, 0, 8)", '  attr [IterVar(i: int32)] "thread_extent" = 8;\n  for (j: int32, 0, 8)'
     )
-    module, found = read_with_diagnostics(VERSION + threads, "a.relay")
+    module, diagnostics = read_with_diagnostics(VERSION + threads, "a.relay")
     assert module is not None and isinstance(module["double"], LoweredText)
-    (said,) = [d for d in found if "double" in d.message]
-    assert said.level == "warning" and "an annotation is of something other than a buffer" in said.message
-    assert said.span is not None and said.span.location == "a.relay:7:3"
+    (warning,) = [d for d in diagnostics if "double" in d.message]
+    assert warning.level == "warning" and "an annotation is of something other than a buffer" in warning.message
+    assert warning.span is not None and warning.span.location == "a.relay:7:3"
     assert irtool.to_text(module) == VERSION + threads
 
 
@@ -184,9 +184,9 @@ def test_reads_that_nothing_keeps_inside_are_not_run() -> None:
     """Such a function may be right; it is kept as text, so that it is neither run nor compiled."""
     text = NEST.replace("float32, [8]", "int32, [8]").replace("Pointer(float32)", "Pointer(int32)")
     text = text.replace("(x[i]*2f32)", "x[x[i]]")
-    module, found = read_with_diagnostics(VERSION + text, "a.relay")
+    module, diagnostics = read_with_diagnostics(VERSION + text, "a.relay")
     assert module is not None and isinstance(module["double"], LoweredText)
-    assert any("comes from data" in d.message for d in found)
+    assert any("comes from data" in d.message for d in diagnostics)
 
 
 def test_deep_text() -> None:

@@ -65,8 +65,8 @@ def test_deep(name):
 )
 def test_deep_and_wrong(sign):
     def read(n: int) -> None:
-        module, found = read_with_diagnostics(HEAD + "def @main(%x: bool) {" + sign * n)
-        assert module is None and 0 < len(found) < 100
+        module, diagnostics = read_with_diagnostics(HEAD + "def @main(%x: bool) {" + sign * n)
+        assert module is None and 0 < len(diagnostics) < 100
 
     read(20_000)
     assert steps(lambda: read(1600)) < 9 * steps(lambda: read(200))
@@ -88,10 +88,10 @@ def test_memory_is_in_proportion_to_the_text():
     parse(HEAD + chain(10))
     tracemalloc.start()
     m = parse(text)
-    kept, peak = tracemalloc.get_traced_memory()
+    allocated, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert m["main"].body.op.name == "nn.relu"
-    assert kept < 8 * len(text) and peak < 10 * len(text)
+    assert allocated < 8 * len(text) and peak < 10 * len(text)
 
 
 @pytest.mark.promise("large texts")

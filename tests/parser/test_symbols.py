@@ -50,21 +50,21 @@ function @main 4:21:
 
 
 def test_names_have_definitions_and_uses() -> None:
-    _, said, symbols = read_symbols(TEXT)
-    assert not said
-    found = []
+    _, diagnostics, symbols = read_symbols(TEXT)
+    assert not diagnostics
+    lines = []
     for s in symbols.all:
         at = f"{s.definition.line}:{s.definition.column}" if s.definition is not None else "-"
-        found.append(f"{s.kind} {s.name} {at}: {' '.join(f'{u.line}:{u.column}' for u in s.uses)}".rstrip())
-    assert found == KNOWN.splitlines()
+        lines.append(f"{s.kind} {s.name} {at}: {' '.join(f'{u.line}:{u.column}' for u in s.uses)}".rstrip())
+    assert lines == KNOWN.splitlines()
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
 def test_places_hold_the_names(path: Path) -> None:
     """As reading finds them: no name is noted where another word stands, and what is said of the text stays the same."""
     text = path.read_text()
-    module, said, symbols = read_symbols(text, "f")
-    assert (module is None, list(map(str, said))) == (
+    module, diagnostics, symbols = read_symbols(text, "f")
+    assert (module is None, list(map(str, diagnostics))) == (
         read_with_diagnostics(text, "f")[0] is None,
         list(map(str, read_with_diagnostics(text, "f")[1])),
     )
@@ -76,8 +76,8 @@ def test_places_hold_the_names(path: Path) -> None:
 
 def test_texts_with_errors_have_symbols() -> None:
     text = "def @main(%x: int32) {\n  %0 = add(%x, ;\n  let %y = %x;\n  add(%y, %z)\n}\n"
-    module, said, symbols = read_symbols(text)
-    assert module is None and said
+    module, diagnostics, symbols = read_symbols(text)
+    assert module is None and diagnostics
     names = {s.name: len(s.uses) for s in symbols.all}
     assert names["%x"] == 2 and names["%y"] == 1
     undefined = next(s for s in symbols.all if s.name == "%z")
@@ -89,5 +89,5 @@ def test_texts_with_errors_have_symbols() -> None:
 )
 def test_a_place_is_found_by_its_characters_and_its_end(offset: int, start: int | None) -> None:
     _, _, symbols = read_symbols("fn (%p: int32) { %p }")
-    found = symbols.at(offset)
-    assert (found and found[1].start) == start
+    match = symbols.at(offset)
+    assert (match and match[1].start) == start

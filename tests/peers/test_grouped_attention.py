@@ -32,11 +32,11 @@ def test_grouped_attention(case: str, pytestconfig: pytest.Config) -> None:
     if not pytestconfig.getoption("--peers"):
         pytest.skip("only with --peers")
     ort = pytest.importorskip("onnxruntime")
-    given, args, options, before, lengths, count = CASES[case]
+    declarations, args, options, before, lengths, count = CASES[case]
     n = len(lengths)
     past = f", float[{n},2,{before},16] pk, float[{n},2,{before},16] pv" if before else ""
     caches = ", c, s" if "rotary" in options else ""
-    graph = f"""net ({given}{past}{", " + ROTARY if caches else ""}, int32[{n}] lengths)
+    graph = f"""net ({declarations}{past}{", " + ROTARY if caches else ""}, int32[{n}] lengths)
     => (float[n,l,64] y, float[n,2,t,16] ok, float[n,2,t,16] ov) <int32 count = {{{count}}}> {{
         y, ok, ov = com.microsoft.GroupQueryAttention<num_heads=4, kv_num_heads=2{options}>({args}, lengths, count{caches})
     }}"""
@@ -46,10 +46,10 @@ def test_grouped_attention(case: str, pytestconfig: pytest.Config) -> None:
         shape = [d.dim_value for d in i.type.tensor_type.shape.dim]
         inputs[i.name] = rng.standard_normal(shape).astype("float32")
     inputs["lengths"] = np.array(lengths, "int32")
-    wanted = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)
+    expected = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)
     for compiled in (False, True):
         y, k, v = evaluated(model, inputs, compiled)
-        np.testing.assert_allclose(y, wanted[0], 1e-4, 1e-5)
+        np.testing.assert_allclose(y, expected[0], 1e-4, 1e-5)
         for line, last in enumerate(lengths):  # nobody says what is behind a line's own keys
-            np.testing.assert_allclose(k[line, :, : last + 1], wanted[1][line, :, : last + 1], 1e-4, 1e-5)
-            np.testing.assert_allclose(v[line, :, : last + 1], wanted[2][line, :, : last + 1], 1e-4, 1e-5)
+            np.testing.assert_allclose(k[line, :, : last + 1], expected[1][line, :, : last + 1], 1e-4, 1e-5)
+            np.testing.assert_allclose(v[line, :, : last + 1], expected[2][line, :, : last + 1], 1e-4, 1e-5)

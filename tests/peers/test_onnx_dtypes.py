@@ -42,14 +42,14 @@ ONE = ("negative", "abs", "sign", "nn.relu", "max(%x, axis=[1])", "min(%x, axis=
 def values(dtype: str, seed: int) -> Any:
     """Numbers of which many are equal, the least and the largest, and neighbours beyond what other types hold."""
     rng = np.random.default_rng(seed)
-    found = rng.integers(0 if dtype[0] in "ub" else -3, 2 if dtype == "bool" else 4, (3, 4)).astype(dtype)
+    array = rng.integers(0 if dtype[0] in "ub" else -3, 2 if dtype == "bool" else 4, (3, 4)).astype(dtype)
     if dtype[0] in "ui":
         info = np.iinfo(dtype)
         ends = np.array([info.min, info.max, info.max - 1, info.max // 2 + 1, info.max // 2 + 2], dtype)
-        found.ravel()[rng.permutation(12)[:5]] = ends
+        array.ravel()[rng.permutation(12)[:5]] = ends
     elif dtype != "bool":
-        found.ravel()[:3] = [0.25, -0.5, 0.25]
-    return found
+        array.ravel()[:3] = [0.25, -0.5, 0.25]
+    return array
 
 
 def verdict(call: str, dtype: str) -> str:
@@ -57,20 +57,20 @@ def verdict(call: str, dtype: str) -> str:
     call = call if "(" in call else f"{call}(%x, %y)" if call in TWO else f"{call}(%x)"
     t = f"Tensor[(3, 4), {dtype}]"
     text = f'#[version = "0.0.5"]\ndef @main(%x: {t}, %y: {t}, %c: Tensor[(3, 4), bool]) {{ {call} }}'
-    feeds = {"x": values(dtype, 0), "y": values(dtype, 1), "c": np.arange(12).reshape(3, 4) % 3 > 0}
+    inputs = {"x": values(dtype, 0), "y": values(dtype, 1), "c": np.arange(12).reshape(3, 4) % 3 > 0}
     try:
         module = irtool.infer_types(irtool.parse(text))
-        wanted = value_leaves(irtool.evaluate(module, feeds))
+        expected = value_leaves(irtool.evaluate(module, inputs))
         model, _ = Onnx().model(module, Request("case.onnx", "main", {}))
     except InternalError:
         raise
     except IrError:
         return ""
     try:
-        found = run(model, feeds)
+        results = run(model, inputs)
     except Exception as error:  # noqa: BLE001 - the classes of the runtime's errors are not public
         return f"{call} of {dtype}: {str(error)[:160]}"
-    for got, want in zip(found, map(np.asarray, wanted), strict=True):
+    for got, want in zip(results, map(np.asarray, expected), strict=True):
         exact = got.dtype == want.dtype and np.array_equal(got, want, equal_nan=want.dtype.kind == "f")
         close = want.dtype.kind == "f" and np.allclose(got, want, 1e-3, 1e-3, equal_nan=True)
         if not exact and not close:

@@ -82,8 +82,8 @@ def test_networks_come_back(network: str) -> None:
     weights = fit_weights(module, "main", {n: v for n, v in values.items() if n not in inputs})
     again, params = irtool.from_onnx(Onnx().model(module, Request("net.onnx", "main", weights))[0])
     values.update(params)
-    found = evaluate(infer_types(again), [values[p.name] for p in again["main"].params])
-    zoo.check(network, value_leaves(found), rtol=1e-4)
+    actual = evaluate(infer_types(again), [values[p.name] for p in again["main"].params])
+    zoo.check(network, value_leaves(actual), rtol=1e-4)
 
 
 @pytest.mark.promise("ONNX out")
@@ -99,8 +99,8 @@ def test_weights_beside_the_model_are_found(tmp_path: Path) -> None:
     w, x = np.arange(1200, dtype="float32").reshape(300, 4), np.ones((3, 4), "float32")
     for file in Onnx(external_data=True).write(module, Request("net.onnx", "main", {"w": w})):
         (tmp_path / file.name).write_bytes(b"".join(file.parts))
-    (found,) = onnxruntime.InferenceSession(str(tmp_path / "net.onnx")).run(None, {"x": x})
-    np.testing.assert_allclose(found, x @ w.T)
+    (actual,) = onnxruntime.InferenceSession(str(tmp_path / "net.onnx")).run(None, {"x": x})
+    np.testing.assert_allclose(actual, x @ w.T)
 
 
 def _tool() -> Any:
@@ -127,9 +127,9 @@ def test_quantized_layers(quantized: str, tmp_path: Path) -> None:
     options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     model = exported(module, weights, quantized=quantized)
-    found = onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, {"x": x})
+    results = onnxruntime.InferenceSession(model.SerializeToString(), options).run(None, {"x": x})
     allowed = (0, 0, 1e-4) if quantized == "exact" else (1, 2, 30.0)
-    for got, want, step in zip(found, evaluate(module, {"x": x, **weights}), allowed, strict=True):
+    for got, want, step in zip(results, evaluate(module, {"x": x, **weights}), allowed, strict=True):
         assert np.abs(got.astype("float64") - want).max() <= step
     kinds = {n.op_type for n in onnx.load(tmp_path / "optimized.onnx").graph.node}
     assert ({"QLinearConv", "QLinearAdd", "QGemm"} <= kinds) == (quantized == "qdq")

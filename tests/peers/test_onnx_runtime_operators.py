@@ -82,8 +82,8 @@ def test_operator(case: str, request: pytest.FixtureRequest) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     model = parse(CASES[case], 17, microsoft=True)
     inputs = inputs_of(model)
-    wanted = onnxruntime.InferenceSession(model.SerializeToString(), exact_options()).run(None, inputs)
+    expected = onnxruntime.InferenceSession(model.SerializeToString(), exact_options()).run(None, inputs)
     for compiled in (False, True):
-        for f, w in zip(evaluated(model, inputs, compiled), wanted, strict=True):
+        for f, w in zip(evaluated(model, inputs, compiled), expected, strict=True):
             assert f.dtype == w.dtype
             np.testing.assert_allclose(f, w, 1e-4, 1e-5)

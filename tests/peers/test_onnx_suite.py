@@ -16,5 +16,5 @@ def test_what_passes_and_what_is_listed(pytestconfig: pytest.Config) -> None:
         pytest.skip("only with --peers")
     chosen, _ = counted()
     outcomes = list(run_cases(chosen, jobs=os.cpu_count() or 1))
-    found = {line.partition(": ")[0] for line in lacking(outcomes).splitlines()}
-    assert found == set(read_lacking()), "python -m tests.frontends.onnx.suite --page"
+    failing = {line.partition(": ")[0] for line in lacking(outcomes).splitlines()}
+    assert failing == set(read_lacking()), "python -m tests.frontends.onnx.suite --page"

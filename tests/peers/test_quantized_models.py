@@ -49,9 +49,9 @@ def test_quantized_values_are_those_of_the_runtime(name: str, way: str, tmp_path
     by_definition, by_runtime = [], []
     for seed in range(RUNS):
         inputs = inputs_of(name, seed)  # some that calibrated it, and others
-        found = np.asarray(built.run(inputs), "float64")
+        actual = np.asarray(built.run(inputs), "float64")
         for steps, s in ((by_definition, literal), (by_runtime, optimized)):
-            steps.append(np.rint(np.abs(found - s.run(None, inputs)[0]) / step).ravel())
+            steps.append(np.rint(np.abs(actual - s.run(None, inputs)[0]) / step).ravel())
     for steps, least in ((by_definition, LEAST_EQUAL), (by_runtime, 0 if name in OWN_KERNELS else LEAST_EQUAL)):
         off = np.concatenate(steps)
         assert off.max() <= 1, f"{int(off.max())} steps away"

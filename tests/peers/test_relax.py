@@ -63,8 +63,8 @@ def test_constants_of_every_dtype(tmp_path: Path) -> None:
     module = infer_types(irtool.parse(f'#[version = "0.0.5"]\n{program}'))
     weights = {d: np.array([0, 1], d) for d in dtypes}
     one = np.float32(1)
-    found = run(build(load(export(module, tmp_path, weights))), [one])
-    assert not difference(found, [*weights.values(), one + np.float32(0.1), one + np.float32(1e30)])
+    actual = run(build(load(export(module, tmp_path, weights))), [one])
+    assert not difference(actual, [*weights.values(), one + np.float32(0.1), one + np.float32(1e30)])
 
 
 @pytest.mark.promise("Relax out")

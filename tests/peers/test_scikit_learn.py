@@ -76,8 +76,10 @@ def data(classes: Any) -> tuple[Any, Any]:
 
 def estimator(name: str, options: dict[str, Any]) -> Any:
     module, _, cls = name.rpartition(".")
-    made = getattr(importlib.import_module(f"sklearn.{module}"), cls)
-    return made(**options, **({"random_state": 0} if "random_state" in made().get_params() else {}))
+    estimator_class = getattr(importlib.import_module(f"sklearn.{module}"), cls)
+    return estimator_class(
+        **options, **({"random_state": 0} if "random_state" in estimator_class().get_params() else {})
+    )
 
 
 def compare(fitted: Any, x: Any) -> None:
@@ -91,11 +93,11 @@ def compare(fitted: Any, x: Any) -> None:
     session_options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), session_options)
     name = session.get_inputs()[0].name
-    wanted = session.run(None, {name: x})
+    expected = session.run(None, {name: x})
     module, params = irtool.from_onnx(model, shapes={name: x.shape}, say=lambda d: None)
     for run in (lambda i: irtool.evaluate(module, {**i, **params}), irtool.build(module, params, cflags="-O1").run):
         outputs = run({name: x})
-        for f, w in zip(outputs if isinstance(outputs, tuple | list) else [outputs], wanted, strict=True):
+        for f, w in zip(outputs if isinstance(outputs, tuple | list) else [outputs], expected, strict=True):
             if isinstance(w, list):  # the maps of ZipMap
                 w = np.array([[row[k] for k in sorted(row)] for row in w], "float32")
             if w.dtype == object:

@@ -39,6 +39,6 @@ def test_every_layer_of_a_deep_network_gives_values_of_about_one(pytestconfig: p
         enliven(net, lambda: net(x))
         sizes = []
         for layer in (m for m in net.modules() if isinstance(m, nn.Conv2d | nn.Linear)):
-            layer.register_forward_hook(lambda layer, given, y: sizes.append(float(y.square().mean())))
+            layer.register_forward_hook(lambda layer, inputs, y: sizes.append(float(y.square().mean())))
         assert not emptiness(net(x).numpy())
     assert len(sizes) == 17 and all(abs(s - 1) < 1e-3 for s in sizes)

@@ -37,12 +37,14 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {k: v or "" for k, v in attrs}
-        self.places.update(given[k] for k in ("id", "name") if k in given)
-        if tag in ("a", "link") and "href" in given:
-            (self.links if tag == "a" or "canonical" in given.get("rel", "") else self.loaded).append(given["href"])
-        if "src" in given:
-            self.loaded.append(given["src"])
+        attributes = {k: v or "" for k, v in attrs}
+        self.places.update(attributes[k] for k in ("id", "name") if k in attributes)
+        if tag in ("a", "link") and "href" in attributes:
+            (self.links if tag == "a" or "canonical" in attributes.get("rel", "") else self.loaded).append(
+                attributes["href"]
+            )
+        if "src" in attributes:
+            self.loaded.append(attributes["src"])
         if tag in ("code", "pre", "script", "style"):
             self._open.append(tag)
 

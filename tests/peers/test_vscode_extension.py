@@ -31,6 +31,6 @@ def test_the_extension_packs(tmp_path: Path, pytestconfig: pytest.Config) -> Non
     assert packed.returncode == 0, packed.stdout + packed.stderr
     (archive,) = folder.glob("relay-*.vsix")
     names = set(zipfile.ZipFile(archive).namelist())
-    wanted = ["package.json", "extension.js", "LICENSE.txt", "readme.md", "syntaxes/relay.tmLanguage.json"]
-    assert {f"extension/{n}" for n in wanted} <= names
+    expected = ["package.json", "extension.js", "LICENSE.txt", "readme.md", "syntaxes/relay.tmLanguage.json"]
+    assert {f"extension/{n}" for n in expected} <= names
     assert any(n.startswith("extension/node_modules/vscode-languageclient/") for n in names)

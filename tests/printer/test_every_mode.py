@@ -99,24 +99,24 @@ def test_with_types_that_stay_open(module, options, keep):
 @settings(max_examples=40, deadline=None)
 def test_after_passes(module, options, passes):
     try:
-        made = run_passes(module, passes)
+        rewritten = run_passes(module, passes)
     except Exception as error:
         if "LowerTE" in passes:
             return
         raise error
-    assert_reads_back(made, options)
+    assert_reads_back(rewritten, options)
 
 
 def test_what_is_printed_between_passes():
-    said: list[str] = []
+    output: list[str] = []
     module = parse(
         '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2, 3), float32], %w) {\n  %0 = nn.dense(%x, %w, units=4);\n'
         "  nn.softmax(nn.relu(%0))\n}\n"
     )
     module = infer_known_types(module)[0]
     module = parse(to_text(module).replace("%w)", "%w: Tensor[(4, 3), float32])"))
-    run_passes(module, "FuseOps,LabelOps,LowerTE", instruments=[Printing(("all",), ("all",), write=said.append)])
-    texts = [t for t in "".join(said).split('#[version = "0.0.5"]') if "def @" in t]
+    run_passes(module, "FuseOps,LabelOps,LowerTE", instruments=[Printing(("all",), ("all",), write=output.append)])
+    texts = [t for t in "".join(output).split('#[version = "0.0.5"]') if "def @" in t]
     assert len(texts) >= 6
     for text in texts:
         code = text.rpartition("\n; ")[0] or text

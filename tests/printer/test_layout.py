@@ -28,11 +28,11 @@ VERSION = '#[version = "0.0.5"]\n'
 
 def comments(text: str) -> list[str]:
     o = outline(text)
-    found, at = [], 0
+    texts, at = [], 0
     for _, word, start in [*o.words, ("", "", len(o.source.text))]:
-        found += [c.text for c in comments_between(o.source.text, at, start)[0]]
+        texts += [c.text for c in comments_between(o.source.text, at, start)[0]]
         at = start + len(word)
-    return found
+    return texts
 
 
 def test_samples_and_goldens() -> None:
@@ -43,12 +43,12 @@ def test_samples_and_goldens() -> None:
             before = parse(text)
         except IrError:
             continue
-        made = lay_out(text, str(path))
-        assert structural_equal(before, parse(made)), path
-        assert comments(text) == comments(made), path
-        assert lay_out(made) == made, path
-        assert not re.search(r"[ \t]$", outline(made).source.text, re.MULTILINE), path
-        tried, changed = tried + 1, changed + (made != text)
+        formatted = lay_out(text, str(path))
+        assert structural_equal(before, parse(formatted)), path
+        assert comments(text) == comments(formatted), path
+        assert lay_out(formatted) == formatted, path
+        assert not re.search(r"[ \t]$", outline(formatted).source.text, re.MULTILINE), path
+        tried, changed = tried + 1, changed + (formatted != text)
     assert tried > 400 and changed > 50
 
 
@@ -59,10 +59,10 @@ def test_what_is_printed_is_laid_out_already() -> None:
         if not text.startswith("#[version") or "\n// RUN" in text or re.search(r"^ +$", text, re.MULTILINE):
             continue
         try:
-            made = lay_out(text)
+            formatted = lay_out(text)
         except IrError:
             continue
-        assert made == text, path
+        assert formatted == text, path
         tried += 1
     assert tried > 150
 
@@ -88,10 +88,10 @@ def test_random_modules_in_random_blanks(module: Module) -> None:
         for n, p in enumerate(scattered)
     )
     noted += "\n" + text[len(o.source.text) :]
-    made = lay_out(noted)
-    assert comments(made) == comments(noted)
-    assert structural_equal(parse(made), parse(text))
-    assert lay_out(made) == made
+    formatted = lay_out(noted)
+    assert comments(formatted) == comments(noted)
+    assert structural_equal(parse(formatted), parse(text))
+    assert lay_out(formatted) == formatted
 
 
 FREE = "free_var %x;\nfree_var %y;\n"
@@ -125,9 +125,9 @@ FORMS = {
 
 @pytest.mark.parametrize("text", FORMS)
 def test_forms(text: str) -> None:
-    made = lay_out(f"{FREE}{text}")
-    assert made == f"{FREE}{FORMS[text]}\n"
-    assert lay_out(made) == made
+    formatted = lay_out(f"{FREE}{text}")
+    assert formatted == f"{FREE}{FORMS[text]}\n"
+    assert lay_out(formatted) == formatted
 
 
 def test_definitions_types_and_matches() -> None:
@@ -172,8 +172,8 @@ def test_ends_of_lines_of_other_systems() -> None:
 
 def test_depth_is_not_limited() -> None:
     deep = VERSION + "def @main(%x: float32) { " + "fn () {" * 3000 + "%x" + "}" * 3000 + " }\n"
-    made = lay_out(deep)
-    assert lay_out(made) == made
+    formatted = lay_out(deep)
+    assert lay_out(formatted) == formatted
     chain = "free_var %x;\n" + "exp(" * 3000 + "%x" + ")" * 3000 + "\n"
     assert lay_out(chain) == chain
 

@@ -50,6 +50,6 @@ def test_words_get_their_kinds():
 
 
 def test_what_is_no_relay_is_an_error_and_does_not_stop_it():
-    found = list(RelayLexer().get_tokens("%x $ %y"))
-    assert (Error, "$") in found
-    assert (Name.Variable, "%y") in found
+    lexed = list(RelayLexer().get_tokens("%x $ %y"))
+    assert (Error, "$") in lexed
+    assert (Name.Variable, "%y") in lexed

@@ -57,13 +57,13 @@ def test_scalars(value, dtype, text):
 @given(st.floats(allow_nan=False), st.sampled_from(["float16", "float32", "float64"]))
 def test_digits_read_back_and_are_the_shortest(value, dtype):
     with np.errstate(over="ignore"):
-        held = np.dtype(dtype).type(value)
-    text = float_digits(held, dtype)
+        scalar = np.dtype(dtype).type(value)
+    text = float_digits(scalar, dtype)
     with np.errstate(over="ignore"):
-        assert np.dtype(dtype).type(text) == held
-    if np.isfinite(held) and held:
+        assert np.dtype(dtype).type(text) == scalar
+    if np.isfinite(scalar) and scalar:
         figures = text.lstrip("-").partition("e")[0].replace(".", "").strip("0")
-        shortest = np.format_float_scientific(held, unique=True, trim="-").lstrip("-").partition("e")[0]
+        shortest = np.format_float_scientific(scalar, unique=True, trim="-").lstrip("-").partition("e")[0]
         assert len(figures) == len(shortest.replace(".", "").strip("0"))
 
 

@@ -98,8 +98,8 @@ def test_constants(dtype, shape):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_scalars(value, dtype):
     with np.errstate(over="ignore"):
-        held = np.array(value).astype(dtype)
-    assert_round_trip(Tuple((Constant(held), Constant(held.reshape(1)))))
+        array = np.array(value).astype(dtype)
+    assert_round_trip(Tuple((Constant(array), Constant(array.reshape(1)))))
 
 
 def test_bfloat16():
@@ -179,8 +179,8 @@ def test_type_parameters_of_one_name():
     a, b, c = TypeVar("A"), TypeVar("A"), TypeVar("A")
     x, y, z = Var("x", a), Var("y", b), Var("z", c)
     inner = Function((y,), Tuple((x, y)), TupleType((a, b)), (b,))
-    beside = Function((z,), z, c, (c,))
-    text = assert_round_trip(Function((x,), Tuple((inner, beside)), None, (a,)))
+    sibling = Function((z,), z, c, (c,))
+    text = assert_round_trip(Function((x,), Tuple((inner, sibling)), None, (a,)))
     assert "fn [A1](%y: A1" in text
     assert "fn [A](%z: A" in text
 
@@ -231,15 +231,15 @@ def test_large_constants_stay_in_memory_once():
 
 
 def corpus_texts() -> list[tuple[str, str, str]]:
-    found = []
+    texts = []
     for path in sorted(SHARED.glob("corpus/**/*.jsonl.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             for number, line in enumerate(lines):
                 case = json.loads(line)
                 if case.get("error") or (number % 7 and path.name != "parse.jsonl.gz"):
                     continue
-                found += [(case["id"], case.get("kind", ""), case[k]) for k in ("printed", "after") if case.get(k)]
-    return found
+                texts += [(case["id"], case.get("kind", ""), case[k]) for k in ("printed", "after") if case.get(k)]
+    return texts
 
 
 @pytest.mark.skipif(not (SHARED / "corpus").exists(), reason="no corpus here")

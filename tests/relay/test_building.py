@@ -29,7 +29,7 @@ I = relay.var("i", shape=(2,), dtype="int32")
 
 
 @pytest.mark.parametrize(
-    ("made", "wanted"),
+    ("build", "expected"),
     [
         (lambda: X + 1.0, "add(%x, 1f)"),
         (lambda: X + 1, "add(%x, 1f)"),
@@ -54,12 +54,12 @@ I = relay.var("i", shape=(2,), dtype="int32")
         (lambda: relay.op.nn.relu(data=X), "nn.relu(%x)"),
     ],
 )
-def test_python_operators(made, wanted) -> None:
-    assert text(made()) == wanted
+def test_python_operators(build, expected) -> None:
+    assert text(build()) == expected
 
 
 @pytest.mark.parametrize(
-    ("made", "wanted"),
+    ("build", "expected"),
     [
         (lambda: relay.nn.relu(data=X), "nn.relu(%x)"),
         (
@@ -116,8 +116,8 @@ def test_python_operators(made, wanted) -> None:
         ),
     ],
 )
-def test_operators_take_what_tvm_s_functions_take(made, wanted) -> None:
-    assert text(made()) == wanted
+def test_operators_take_what_tvm_s_functions_take(build, expected) -> None:
+    assert text(build()) == expected
 
 
 def test_every_operator_has_a_function_with_a_signature_and_a_manual() -> None:
@@ -144,16 +144,16 @@ def test_every_line_of_the_signatures_speaks_of_its_operator() -> None:
 
 
 def test_arange_is_typed_by_its_bounds() -> None:
-    made = irtool.infer_types(relay.arange(2, 9, 3, "int32"))
-    assert str(made.checked_type) == "Tensor[(3), int32]"
-    assert list(irtool.evaluate(made)) == [2, 5, 8]
+    typed = irtool.infer_types(relay.arange(2, 9, 3, "int32"))
+    assert str(typed.checked_type) == "Tensor[(3), int32]"
+    assert list(irtool.evaluate(typed)) == [2, 5, 8]
 
 
 def test_functions_of_several_calls() -> None:
     x = np.random.default_rng(1).normal(size=(3, 4)).astype("float32") * 50
     v = relay.var("v", shape=(3, 4))
-    wanted = np.log(np.exp(x.astype("float64")).sum(1))
-    np.testing.assert_allclose(irtool.evaluate(relay.logsumexp(v, 1), [x]), wanted, rtol=1e-5)
+    expected = np.log(np.exp(x.astype("float64")).sum(1))
+    np.testing.assert_allclose(irtool.evaluate(relay.logsumexp(v, 1), [x]), expected, rtol=1e-5)
     mean, std = relay.mean_std(v, 1)
     np.testing.assert_allclose(irtool.evaluate(mean, [x]), x.mean(1), rtol=1e-4)
     np.testing.assert_allclose(irtool.evaluate(std, [x]), x.std(1), rtol=1e-4)
@@ -217,7 +217,7 @@ def test_variables_and_constants() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (lambda: relay.nn.conv2d(X), "missing a required argument: 'weight'"),
         (lambda: relay.nn.conv2d(X, W, stride=2), "no argument stride: did you mean strides"),
@@ -233,8 +233,8 @@ def test_variables_and_constants() -> None:
         (lambda: relay.transpose(X, I), "needs axes as a value that is known"),
     ],
 )
-def test_mistakes_while_building(wrong, said) -> None:
-    with pytest.raises(TypeError, match=said):
+def test_mistakes_while_building(wrong, message) -> None:
+    with pytest.raises(TypeError, match=message):
         wrong()
 
 
@@ -256,11 +256,11 @@ def test_a_function_or_an_expression_where_a_module_is_expected() -> None:
     x = relay.var("x", shape=(4,))
     f = relay.Function([x], relay.nn.relu(x) + 1.0)
     data = np.array([-1, 0, 1, 2], "float32")
-    wanted = [1, 1, 2, 3]
-    assert irtool.evaluate(f, [data]).tolist() == wanted
-    assert irtool.evaluate(f.body, {"x": data}).tolist() == wanted
-    assert irtool.build(f).run([data]).tolist() == wanted
-    assert irtool.build(f.body).run({"x": data}).tolist() == wanted
+    expected = [1, 1, 2, 3]
+    assert irtool.evaluate(f, [data]).tolist() == expected
+    assert irtool.evaluate(f.body, {"x": data}).tolist() == expected
+    assert irtool.build(f).run([data]).tolist() == expected
+    assert irtool.build(f.body).run({"x": data}).tolist() == expected
     assert str(irtool.infer_types(f).checked_type).startswith("fn (Tensor[(4), float32])")
     assert irtool.structural_equal(irtool.Module.from_expr(f), f)
     assert not irtool.structural_equal(irtool.Module.from_expr(f), f.body.args[0])

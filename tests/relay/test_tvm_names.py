@@ -125,7 +125,7 @@ def test_build_takes_the_orders_of_tvm(order) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (lambda: irtool.build(SCALED, "llvm"), "params are arrays by name, not a str"),
         (lambda: irtool.build(SCALED, ["w"]), "params are arrays by name, not a list"),
@@ -141,8 +141,8 @@ def test_build_takes_the_orders_of_tvm(order) -> None:
         ),
     ],
 )
-def test_build_refuses_what_it_cannot_mean(wrong, said) -> None:
-    with pytest.raises(UsageError, match=re.escape(said)):
+def test_build_refuses_what_it_cannot_mean(wrong, message) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
         wrong()
 
 
@@ -150,7 +150,7 @@ CONSTANT, EXTENT = relay.const(1.0), relay.var("x", shape=(2, 3)).type_annotatio
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (lambda: CONSTANT.data.numpy(), "write the array itself"),
         (lambda: CONSTANT.data.asnumpy(), "write the array itself"),
@@ -161,7 +161,7 @@ CONSTANT, EXTENT = relay.const(1.0), relay.var("x", shape=(2, 3)).type_annotatio
         (lambda: np.ones(2).name, ""),
     ],
 )
-def test_attributes_of_arrays_and_integers_that_end_a_program(wrong, said, monkeypatch) -> None:
+def test_attributes_of_arrays_and_integers_that_end_a_program(wrong, message, monkeypatch) -> None:
     shown = []
     monkeypatch.setattr("sys.excepthook", lambda kind, error, trace: shown.append(error))
     explain_uncaught()
@@ -171,4 +171,4 @@ def test_attributes_of_arrays_and_integers_that_end_a_program(wrong, said, monke
     sys.excepthook(caught.type, caught.value, caught.tb)
     assert shown == [caught.value]
     notes = getattr(caught.value, "__notes__", [])
-    assert len(notes) == bool(said) and all(said in n and "coming-from-tvm" in n for n in notes)
+    assert len(notes) == bool(message) and all(message in n and "coming-from-tvm" in n for n in notes)

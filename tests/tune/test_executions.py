@@ -56,11 +56,11 @@ def counted(text: str, values: list[Any], **flags: Any) -> Counter[str]:
     target = options.backend.machine()
     network = find_kernels(prepare_entries(module, options, ()), options, target)
     repeats = network.count(options.backend, target, values)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for number, times in zip(network.sequence, repeats, strict=True):
-        found.update(dict.fromkeys(network.kernels[number].kernel.operators, times))
+        counts.update(dict.fromkeys(network.kernels[number].kernel.operators, times))
     assert sum(repeats) == sum(k.calls for k in network.kernels)
-    return found
+    return counts
 
 
 x = np.linspace(-1, 1, 8, dtype="float32")
@@ -68,7 +68,7 @@ n = np.int32
 
 
 @pytest.mark.parametrize(
-    "text, values, wanted",
+    "text, values, expected",
     [
         (NESTED, [n(3), n(5), x], {"nn.relu": 15, "exp": 3, "tanh": 1}),
         (NESTED, [n(0), n(5), x], {"nn.relu": 0, "exp": 0, "tanh": 1}),
@@ -82,16 +82,16 @@ n = np.int32
 )
 @pytest.mark.parametrize("flags", [{}, {"vector": False}], ids=["vectors", "scalars"])
 def test_every_execution_is_counted(
-    text: str, values: list[Any], wanted: dict[str, int], flags: dict[str, Any]
+    text: str, values: list[Any], expected: dict[str, int], flags: dict[str, Any]
 ) -> None:
-    found = counted(text, values, **flags)
-    assert {name: found[name] for name in wanted} == wanted
+    actual = counted(text, values, **flags)
+    assert {name: actual[name] for name in expected} == expected
 
 
 def test_straight_code_is_not_built_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("irtool.tune.executions._run", lambda *_: pytest.fail("a build"))
-    found = counted(f"def @main(%x: {X}) {{ let %y = nn.softmax(%x); nn.softmax(%y) }}", [x])
-    assert found == {"nn.softmax": 2}
+    counts = counted(f"def @main(%x: {X}) {{ let %y = nn.softmax(%x); nn.softmax(%y) }}", [x])
+    assert counts == {"nn.softmax": 2}
 
 
 def test_weights_of_a_loop_are_nearer_than_those_that_are_used_once() -> None:
@@ -123,10 +123,10 @@ def @main(%n: int32, %x: Tensor[(1, 512), float32], %a: Tensor[(32, 512), float3
 def test_measured_kernels_have_the_counts_of_a_run() -> None:
     module = irtool.infer_types(irtool.parse(NESTED))
     options = choose_options("c", ({}, {}), entries=("main",))
-    found = measure_kernels(prepare_entries(module, options, ()), options, [n(3), n(5), x], 0.001, 1)
-    calls = {o: k.calls for k in found.kernels for o in k.operators}
+    measured = measure_kernels(prepare_entries(module, options, ()), options, [n(3), n(5), x], 0.001, 1)
+    calls = {o: k.calls for k in measured.kernels for o in k.operators}
     assert (calls["nn.relu"], calls["exp"], calls["tanh"]) == (15, 3, 1)
     totals: Counter[int] = Counter()
-    for number, times in zip(found.sequence, found.repeats, strict=True):
+    for number, times in zip(measured.sequence, measured.repeats, strict=True):
         totals[number] += times
-    assert [totals[i] for i in range(len(found.kernels))] == [k.calls for k in found.kernels]
+    assert [totals[i] for i in range(len(measured.kernels))] == [k.calls for k in measured.kernels]

@@ -58,8 +58,8 @@ def test_each_is_a_table_for_a_processor() -> None:
 @pytest.mark.usefixtures("own_machine")
 def test_a_processor_is_known_by_its_numbers_or_its_name(zen4: None, tmp_path: Path) -> None:
     here = C(mcpu="native")
-    found = table_for("native", here.processor_numbers())
-    assert found is not None and found == table_for("znver4", {})
+    table = table_for("native", here.processor_numbers())
+    assert table is not None and table == table_for("znver4", {})
     assert C(mcpu="x86-64-v3").processor_numbers() == {}
     assert table_for("znver1", {}) is None and table_for("cortex-a72", {}) is None
     (tmp_path / "cpuinfo").write_text(ZEN4.replace("17", "15"))
@@ -106,8 +106,8 @@ def test_they_are_of_the_schedules_of_today() -> None:
         p.name: rng.standard_normal(p.checked_type.static_shape).astype("float32") for p in module["main"].params[1:]
     }
     prepared = prepare_entries(bind_weights(module, weights, ("main",), None), options)
-    found, _ = find_tunables(prepared, options, options.backend.machine().resized(dict(options.sizes)))
-    keys = {o.key for t in found for o in t.stages if "T_relu" in t.kernel.name or "nn_relu" in t.kernel.name}
+    tunables, _ = find_tunables(prepared, options, options.backend.machine().resized(dict(options.sizes)))
+    keys = {o.key for t in tunables for o in t.stages if "T_relu" in t.kernel.name or "nn_relu" in t.kernel.name}
     known = tables()["zen4.json"]["machines"][conditions(64, False)]["stages"]
     assert len(keys & set(known)) >= 3, "python -m benchmarks.shipped_tables writes it anew"
 

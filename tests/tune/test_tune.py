@@ -35,8 +35,8 @@ def prepared(text: str = DENSE) -> irtool.Module:
 
 def keys(text: str) -> list[str]:
     options = Options()
-    found, _ = find_tunables(prepared(text), options, options.backend.machine())
-    return [o.key for t in found for o in t.stages]
+    tunables, _ = find_tunables(prepared(text), options, options.backend.machine())
+    return [o.key for t in tunables for o in t.stages]
 
 
 @pytest.mark.promise("tuning")
@@ -91,8 +91,8 @@ def test_the_fastest_choice_is_kept_and_used(timed, tmp_path) -> None:
     module = irtool.parse(DENSE)
     plain, tuned = irtool.build(module), irtool.build(module, tuned=path)
     (label,) = choices.values()
-    said = [s["strategy"] for k in tuned.report["kernels"] for s in k["stages"]]
-    assert "tuned" in said and "tuned" not in str(plain.report["kernels"])
+    strategies = [s["strategy"] for k in tuned.report["kernels"] for s in k["stages"]]
+    assert "tuned" in strategies and "tuned" not in str(plain.report["kernels"])
     assert label in str(tuned.report["kernels"])
     np.testing.assert_allclose(tuned.run(args), plain.run(args), rtol=1e-5)
 
@@ -135,7 +135,7 @@ def test_an_interrupted_search_keeps_what_it_measured(monkeypatch) -> None:
         return 1e-6
 
     monkeypatch.setattr(TimingJob, "run", run)
-    kept: list[str] = []
+    saved: list[str] = []
     with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
         tune(
             prepared(),
@@ -144,9 +144,9 @@ def test_an_interrupted_search_keeps_what_it_measured(monkeypatch) -> None:
             pool,
             1,
             Budget(4, each=0.01),
-            keep=lambda t: kept.append(json.dumps(t.data)),
+            keep=lambda t: saved.append(json.dumps(t.data)),
         )
-    (entry,) = json.loads(kept[-1])["machines"].popitem()[1]["stages"].values()
+    (entry,) = json.loads(saved[-1])["machines"].popitem()[1]["stages"].values()
     assert len(entry["trials"]) == 2
 
 
@@ -215,10 +215,10 @@ def test_a_table_of_other_machines_and_stale_choices_do_no_harm(tmp_path) -> Non
         path.write_text(
             json.dumps({"format": "irtool tuned 1", "machines": {name: {"stages": {key: entry}}}}), encoding="utf-8"
         )
-        made = irtool.build(irtool.parse(DENSE), tuned=path, emit="c", mcpu="native", out_dir=tmp_path / "out")
-        warned = any("has no measurements of" in w for w in made.report["warnings"])
+        artifact = irtool.build(irtool.parse(DENSE), tuned=path, emit="c", mcpu="native", out_dir=tmp_path / "out")
+        warned = any("has no measurements of" in w for w in artifact.report["warnings"])
         assert warned == (name != machine)
-        assert "tuned" not in str(made.report["kernels"])
+        assert "tuned" not in str(artifact.report["kernels"])
 
 
 def test_a_backend_without_measurements_is_refused() -> None:

@@ -174,11 +174,11 @@ def test_types_in_brief() -> None:
 
 
 def test_the_same_drawing_each_time() -> None:
-    def told(n: Node) -> object:
+    def described(n: Node) -> object:
         return n.label, n.details, n.lines, n.number
 
     text = layers(5)
-    assert [told(n) for n in draw(text).nodes()] == [told(n) for n in draw(text).nodes()]
+    assert [described(n) for n in draw(text).nodes()] == [described(n) for n in draw(text).nodes()]
 
 
 def test_constants_of_an_untyped_module_keep_their_types() -> None:

@@ -115,9 +115,9 @@ def test_netron_gets_a_model_of_onnx() -> None:
         graphs = [model.graph] if len(drawing.graphs) == 1 else [n.attribute[0].g for n in model.graph.node]
         assert [n.op_type for g in graphs for n in g.node] == [n.label for n in nodes]
         for graph in graphs:
-            made = {v.name for v in graph.input} | {o for n in graph.node for o in n.output}
-            assert {i for n in graph.node for i in n.input} <= made
-            assert {o.name for o in graph.output} <= made
+            defined = {v.name for v in graph.input} | {o for n in graph.node for o in n.output}
+            assert {i for n in graph.node for i in n.input} <= defined
+            assert {o.name for o in graph.output} <= defined
 
 
 def test_types_of_values_are_in_the_model_for_netron() -> None:
@@ -141,8 +141,8 @@ def test_a_page_loads_nothing_and_names_are_no_markup() -> None:
     assert "img" not in evil.tags and not set(evil.tags) - set(plain.tags)
     for name, _ in evil.attributes:
         assert name not in ("src", "href", "onerror", "onclick")
-    told = json.loads(evil.scripts[0])
-    assert EVIL in told["views"][0]["nodes"][0]["label"]
+    data = json.loads(evil.scripts[0])
+    assert EVIL in data["views"][0]["nodes"][0]["label"]
 
 
 def test_a_page_has_every_node_and_what_its_layout_depends_on() -> None:

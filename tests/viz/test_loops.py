@@ -26,8 +26,8 @@ def page(tmp_path: Path, *words: str) -> dict[str, Any]:
     path.write_text(NET, encoding="utf-8")
     code, out, err = command("viz", path, "--schedule", f"--target={TARGET}", *words)
     assert (code, err) == (0, "")
-    found: dict[str, Any] = json.loads(tags_of(out).scripts[0])
-    return found
+    data: dict[str, Any] = json.loads(tags_of(out).scripts[0])
+    return data
 
 
 def test_there_is_a_step_for_each_primitive_that_explain_prints(tmp_path: Path) -> None:
@@ -71,12 +71,12 @@ def test_only_kernels_with_that_name_are_drawn(tmp_path: Path) -> None:
     assert groups[1] == [g for g in groups[0] if g.startswith("fused_nn_softmax ")]
     code, out, err = command("viz", path, "--schedule", "--kernel=conv")
     assert (code, out) == (1, "") and "there are fused_nn_dense, fused_nn_softmax" in err
-    for words, said in (
+    for words, message in (
         (["--kernel=conv"], "goes with --schedule"),
         (["--schedule", "--kernel=("], "no regular expression"),
     ):
         code, out, err = command("viz", path, *words)
-        assert (code, out) == (2, "") and said in err
+        assert (code, out) == (2, "") and message in err
 
 
 def test_watching_changes_no_schedule() -> None:
@@ -89,9 +89,9 @@ def test_watching_changes_no_schedule() -> None:
 def test_what_does_not_go_with_it_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "net.relay"
     path.write_text(NET, encoding="utf-8")
-    for words, said in ((["--pipeline"], "two pages"), (["--format=dot"], "makes an HTML page")):
+    for words, message in ((["--pipeline"], "two pages"), (["--format=dot"], "makes an HTML page")):
         code, out, err = command("viz", path, "--schedule", *words)
-        assert (code, out) == (2, "") and said in err
+        assert (code, out) == (2, "") and message in err
     path.write_text('#[version = "0.0.5"]\ndef @main(%x: float32) { %x }\n', encoding="utf-8")
     code, out, err = command("viz", path, "--schedule")
     assert (code, out) == (1, "") and "no kernel" in err

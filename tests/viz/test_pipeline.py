@@ -35,9 +35,9 @@ def marks(step: Step) -> dict[str, str]:
 
 
 def test_marks_tell_what_a_pass_changed() -> None:
-    found = [s for s in steps(NET, "SimplifyInference,FoldConstant,FuseOps") if s.title != "InferType"]
-    assert [s.title for s in found] == ["input", "SimplifyInference", "FoldConstant", "FuseOps"]
-    before, simplified, folded, fused = found
+    drawn = [s for s in steps(NET, "SimplifyInference,FoldConstant,FuseOps") if s.title != "InferType"]
+    assert [s.title for s in drawn] == ["input", "SimplifyInference", "FoldConstant", "FuseOps"]
+    before, simplified, folded, fused = drawn
     assert marks(before)["dropout"] == "gone" and "tanh" not in marks(before)
     assert marks(simplified) == {"exp": "new"}  # it reads something else, and so it does in the kernel
     assert folded.drawing is None and folded.remark == "changed nothing"
@@ -51,8 +51,8 @@ def test_what_is_new_may_be_gone_after_the_next_pass() -> None:
 
 
 def test_a_block_is_marked_where_something_in_it_is() -> None:
-    found = [s for s in steps(layers(4).replace("tanh", "nn.relu"), "FastMath,SimplifyExpr,FuseOps") if s.drawing]
-    assert all(n.mark for n in found[-1].drawing.nodes() if n.kind == BLOCK)  # type: ignore[union-attr]  # see above
+    drawn = [s for s in steps(layers(4).replace("tanh", "nn.relu"), "FastMath,SimplifyExpr,FuseOps") if s.drawing]
+    assert all(n.mark for n in drawn[-1].drawing.nodes() if n.kind == BLOCK)  # type: ignore[union-attr]  # see above
 
 
 def test_passes_that_change_nothing_cost_nothing() -> None:
