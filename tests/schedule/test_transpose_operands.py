@@ -9,6 +9,7 @@ import irtool
 from irtool.driver.prepare import prepare
 from irtool.ir.values import value_leaves
 from irtool.lower import lower_module
+from irtool.passes.core.bind import bind_params
 from irtool.passes.legalize import WEIGHT_GRADIENTS
 from irtool.schedule import VectorTarget, schedule_program, without
 from irtool.schedule.windows.padded_copy import writes_whole
@@ -48,6 +49,12 @@ PRODUCED = {
     "another reader": ("nn.conv2d(exp(%x), %y, padding=[1, 1], strides=[2, 2]) + sum(exp(%x))", (2, 8, 32, 32), (64, 8, 3, 3)),
 }  # fmt: skip
 CASES |= STRIDED | PRODUCED
+# Convolutions store blocks of channels, networks return planes: elements of an enlarged row lie apart by uneven steps.
+ENLARGED = {
+    "nearest": ("image.resize2d(nn.conv2d(%x, %y), size=[25, 40], roi=[0f, 0f, 0f, 0f], method=\"nearest_neighbor\")", (1, 3, 12, 20), (16, 3, 1, 1)),
+    "linear": ("image.resize2d(nn.conv2d(%x, %y), size=[24, 41], roi=[0f, 0f, 0f, 0f])", (2, 3, 12, 20), (8, 3, 1, 1)),
+    "with a sum": ("image.resize2d(nn.conv2d(%x, %y), size=[24, 41], roi=[0f, 0f, 0f, 0f]) + 1f", (1, 3, 12, 20), (16, 3, 1, 1)),
+}  # fmt: skip
 
 
 def module(case: str) -> irtool.Module:
@@ -96,6 +103,34 @@ def test_strided_windows_read_phases(case: str) -> None:
         (plain,) = scheduled(case, VectorTarget(32, 16)).kernels
     assert len(kernel.stages) == 2
     assert [b.name for b in kernel.temporaries] == ["pad_t" if len(plain.stages) > 1 else "p0_t"]
+
+
+def enlarged(case: str) -> irtool.Module:
+    body, x, y = ENLARGED[case]
+    m = irtool.infer_types(
+        irtool.parse(f"{V}def @main(%x: Tensor[{x}, float32], %y: Tensor[{y}, float32]) {{ {body} }}")
+    )
+    return bind_params(m, {"y": np.random.default_rng(4).standard_normal(y).astype("float32")})
+
+
+@pytest.mark.parametrize("target", [VectorTarget(64, 32), VectorTarget(32, 16)])
+@pytest.mark.parametrize("case", ENLARGED)
+def test_enlarged_images_are_computed_along_channels(case: str, target: VectorTarget) -> None:
+    """A row of the result at a time, which is transposed while it is in the cache."""
+    program = lower_module(prepare(enlarged(case)))
+    schedule_program(program, target)
+    kernel = program.kernels[-1]
+    assert [c.strategy for c in kernel.choice.stages[-2:]] == ["elementwise", "tiled_transpose"]
+    assert not [b for b in kernel.temporaries if b.name.endswith("_t")], "one row is enough"
+
+
+@pytest.mark.parametrize("flags", ["mcpu=x86-64-v3", "mcpu=x86-64-v3,openmp=true,parallel_elements=1", "vector=none"])
+@pytest.mark.parametrize("case", ENLARGED)
+def test_enlarged_images_are_those_of_the_interpreter(case: str, flags: str) -> None:
+    m = enlarged(case)
+    values = [np.random.default_rng(3).standard_normal(ENLARGED[case][1]).astype("float32")]
+    expected = irtool.evaluate(m, values)
+    np.testing.assert_allclose(irtool.build(m, target=f"c{{{flags}}}").run(values), expected, rtol=0, atol=1e-5)
 
 
 def test_a_stage_that_writes_a_part_or_reorders_is_not_whole() -> None:

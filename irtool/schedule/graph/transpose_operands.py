@@ -1,4 +1,4 @@
-"""Operands of products copied in another order, if no vector of results reads all of them side by side.
+"""Operands of products copied in another order, and results of maps computed in another, if no vector reads and writes side by side.
 
     for o, c: for n, p: acc += grad[n, o, p] * data[n, c, p]
 
@@ -10,9 +10,15 @@
     ⇒   for p, q: data_t[p, q] = data[2 * q + p]
         for x: for k: acc += data_t[k % 2, x + k // 2] * w[k]           (vectors along x)
 
+    for y, c, x: out[c, y, x] = f(in[y, x / 2, c])
+
+    ⇒   for y, x, c: out_t[y, x, c] = f(in[y, x / 2, c])                (vectors along c)
+        for y, c, x: out[c, y, x] = out_t[y, x, c]                      (in squares)
+
 Gradients read the operands of their operator in another order, and weights that only the run has cannot be packed when the program is
 built. The copy pays where each of its elements is read often; strategies then see a product like any other. A copy of what the stage
-before it computes for it alone, as padding, takes the place of that stage. TVM's `cache_read` with a layout, at the root of the kernel.
+before it computes for it alone, as padding, takes the place of that stage. An image in blocks of channels that is enlarged at uneven
+places, and stored in planes, is computed in the order of its blocks; a row of it stays in the L1 cache (see `fuse_row_loops`). TVM's `cache_read` with a layout, at the root of the kernel.
 """
 
 from __future__ import annotations
@@ -26,8 +32,11 @@ from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
 from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
-from ..core.affine import depends, loads, operands, simplifier
+from ..core.affine import depends, loads, operands, simplifier, stride
+from ..core.block import Block
+from ..core.forms import substituted
 from ..cost.machine import FEWEST_LANES, GAIN
+from ..primitives import fuse, reorder
 from ..strategies.base import Stage, choose_strategy
 from ..strategies.row_reduction.strategy import shares_operands
 from ..windows.padded_copy import with_values, writes_whole
@@ -42,21 +51,24 @@ class _Order:
 
 
 def transpose_operands(kernel: Kernel, target: VectorTarget) -> Kernel:
-    """The kernel with a copy of an operand for each reduction that is faster with one; itself if there is none."""
+    """The kernel with a copy of an operand for each reduction that is faster with one, and of the result for each such map; itself if
+    there is none."""
     stages: list[AnyForm] = []
-    copies: list[Buffer] = []
+    operand_copies: list[Buffer] = []
+    result_copies: list[Buffer] = []
     for form in kernel.stages:
-        transposed = _transposed(form, target) if isinstance(form, Reduction) else None
-        if transposed is None:
-            stages.append(form)
+        if isinstance(form, Reduction) and (sum_pair := _with_transposed_operand(form, target)) is not None:
+            stages += sum_pair
+            operand_copies.append(sum_pair[0].stores[0].buffer)
+        elif isinstance(form, Map) and (map_pair := _with_transposed_result(form, target)) is not None:
+            stages += map_pair
+            result_copies.append(map_pair[0].stores[0].buffer)
         else:
-            copy, reader = transposed
-            copies.append(copy.stores[0].buffer)
-            stages += [copy, reader]
-    if not copies:
+            stages.append(form)
+    if not operand_copies and not result_copies:
         return kernel
-    stages, opened = _without_padding(stages, copies, kernel.temporaries)
-    temporaries = [b for b in (*kernel.temporaries, *copies) if b not in opened]
+    stages, opened = _without_padding(stages, operand_copies, kernel.temporaries)
+    temporaries = [b for b in (*kernel.temporaries, *operand_copies, *result_copies) if b not in opened]
     return kernel.with_stages(stages, temporaries=temporaries)
 
 
@@ -93,7 +105,7 @@ def _opened(copy: Map, source: Store) -> Map:
     return Map(copy.loops, (Store(store.buffer, store.indices, value),))
 
 
-def _transposed(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | None:
+def _with_transposed_operand(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | None:
     """The cheapest copy and its reader; None if no copy pays."""
     stage = Stage(r, target)
     if stage.lanes < FEWEST_LANES:
@@ -160,3 +172,50 @@ def _with_copy(r: Reduction, e: Load, order: _Order) -> tuple[Map, Reduction]:
         return Load(buffer, (*indices, simplify(floordiv(place, step)) if step > 1 else place))
 
     return copy, replace(r, update=rewrite(r.update, change))
+
+
+def _with_transposed_result(m: Map, target: VectorTarget) -> tuple[Map, Map] | None:
+    """The cheapest pair of maps of which the first computes the result in vectors along another axis, and the second transposes it row
+    by row; None if none pays."""
+    stage = Stage(m, target)
+    flat = stage.map
+    if flat is None or len(flat.stores) != 1 or len(flat.loops) < 2:
+        return None
+    simplify = simplifier(flat.loops)
+    written = flat.stores[0].buffer.offset(flat.stores[0].indices)
+    positions = [e.source.offset(e.indices) for e in loads(flat.stores[0].value)]
+    pairs = []
+    for v, n in flat.loops:
+        if (
+            n < FEWEST_LANES
+            or stride(simplify, written, v) != 1
+            or None not in (stride(simplify, p, v) for p in positions)
+        ):
+            continue
+        for w, k in flat.loops:
+            strides = {stride(simplify, p, w) for p in positions}
+            if w is not v and k >= FEWEST_LANES and {1} <= strides <= {0, 1}:
+                pairs.append(_with_copy_of_result(flat, v, w))
+
+    def cost(pair: Sequence[Map]) -> float:
+        return sum(choose_strategy(Stage(x, target))[1].cost for x in pair)
+
+    best = min(pairs, key=cost, default=None)
+    if best is None or cost(best) + target.copy_cost / target.lanes(4) >= GAIN * choose_strategy(stage)[1].cost:
+        return None
+    return best
+
+
+def _with_copy_of_result(m: Map, v: Var, w: Var) -> tuple[Map, Map]:
+    """The map with results along `w`, and their transpose to results along `v`: both in the same loop over rows."""
+    block = reorder(Block.of(m), [*(x for x, _ in m.loops if x is not v and x is not w), v, w])
+    while len(block.loops) > 3:
+        block = fuse(block, block.loops[0][0], block.loops[1][0])
+    m = block.result()
+    (store,) = m.stores
+    buffer = Buffer(f"{store.buffer.name or 'result'}_t", [n for _, n in m.loops], store.buffer.dtype, Scope.GLOBAL)
+    first = Map(m.loops, (Store(buffer, [x for x, _ in m.loops], store.value),))
+    copy = Map(m.loops, (Store(store.buffer, store.indices, Load(buffer, tuple(x for x, _ in m.loops))),))
+    own = [(Var(x.name, x.dtype), n) for x, n in m.loops]
+    copy = substituted(copy, {x: y for (x, _), (y, _) in zip(m.loops, own)}, [*own[:-2], own[-1], own[-2]])
+    return first, copy
