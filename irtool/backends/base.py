@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from ..diagnostics import Diagnostic, UsageError, nearest
 from ..plugin import Plugin, Registry, type_hints
@@ -31,6 +31,9 @@ from ..tir.vector_target import SIZES, VectorTarget
 from .flags import flag, merge_flags, read_flag, show_flag
 from .sources import Built, Draw, EntryPoint, Parameter, Request, Sample, Sources, entry_points
 from .timing import TimingConditions, TimingJob
+
+if TYPE_CHECKING:
+    from ..selection.kernel import Selection
 
 __all__ = [
     "ABSENT",
@@ -225,6 +228,10 @@ class Backend(Plugin):
     def supports(self, program: Program) -> list[Diagnostic]:
         """What of a program, scheduled or not yet, this backend has no code for; empty if there is code for all of it."""
         return []
+
+    def selection(self) -> Selection | None:
+        """The forms that selection gives it, which `--emit=isel` prints; None if it prints scheduled nests itself."""
+        return None
 
     def emit(self, program: Program, request: Request) -> Sources:
         """The sources. Raises IrError for a program that cannot be written, UsageError for flags that do not go together."""

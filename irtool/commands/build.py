@@ -113,6 +113,7 @@ def command(
       irtool build --emit=exe --testbench --vector=none net.relay
       irtool build --cc=aarch64-linux-gnu-gcc --mcpu=cortex-a72 net.relay
       irtool build --emit=tir net.relay -o net.tir
+      irtool build --emit=isel --kernel=dense net.relay
       irtool build --print-after=ChooseLayouts,ScheduleKernels net.relay
     """
     from ..driver.options import choose_options
@@ -143,6 +144,7 @@ def command(
             name=goal.name,
             entries=entries,
             emit=goal.emit,
+            kernel=output.kernel.pattern if output.kernel else "",
             schedule=read_text(schedules.schedule_file)[0] if schedules.schedule_file else "",
             precision=precision.name,
             **chosen.context,

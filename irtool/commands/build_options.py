@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +12,17 @@ import click
 from . import param_types
 from .compiler_options import cc_option, cflags_option, math_option, openmp_option
 from .grouped import as_flags, grouped
+from .regular_expression import pattern
 
 
 @dataclass(frozen=True)
 class OutputChoice:
-    """The output options of a command line: `-o`, `--name`, `--emit`; empty or None if not given."""
+    """The output options of a command line: `-o`, `--name`, `--emit`, `--kernel`; empty or None if not given."""
 
     path: str | None = None
     name: str | None = None
     emit: str = ""
+    kernel: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,21 +64,28 @@ output_options = grouped(
         type=param_types.BUILD,
         metavar="PATH",
         default=None,
-        help="Output folder, or the file of --emit, such as out/net.so or net.tir: other files go next to it. - prints NAME.tir or "
-        "NAME.c. Default: NAME.out in the current folder.",
+        help="Output folder, or the file of --emit, such as out/net.so or net.tir: other files go next to it. - prints NAME.tir, "
+        "NAME.isel or NAME.c. Default: NAME.out in the current folder.",
     ),
     click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name."),
     click.option(
         "--emit",
         type=param_types.OUTPUT,
-        metavar="tir|c|obj|so|exe|mlf",
+        metavar="tir|isel|c|obj|so|exe|mlf",
         default="",
         show_default="so",
-        help="Output kind: scheduled loop nests, sources, object files, shared library, program, or model "
-        "library format. Kinds depend on the backend.",
+        help="Output kind: scheduled loop nests, the nests after instruction selection, sources, object files, shared library, program, "
+        "or model library format. Kinds depend on the backend.",
+    ),
+    click.option(
+        "--kernel",
+        callback=pattern,
+        metavar="REGEX",
+        default=None,
+        help="With --emit=tir or isel: only kernels whose name has a match of REGEX.",
     ),
 )
-"""`-o`, `--name` and `--emit`, as one `OutputChoice`, `output`."""
+"""`-o`, `--name`, `--emit` and `--kernel`, as one `OutputChoice`, `output`."""
 
 flag_options = grouped(
     "flags",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..backends.base import Backend
 from ..diagnostics import UsageError
-from ..driver.options import TIR, choose_backend, default_emit
+from ..driver.options import TEXTS, choose_backend, default_emit, outputs_of
 from .build_options import OutputChoice
 from .mistakes import ClashingOptions
 
@@ -37,7 +37,7 @@ class Destination:
 def find_destination(choice: OutputChoice, target: str, file: str) -> Destination:
     """The place for the output of the build of `file`.
 
-    Without `-o`, that is `NAME.out`, or standard output for `tir`. `-o` names a folder, or, with the ending of the output, its
+    Without `-o`, that is `NAME.out`, or standard output for `tir` and `isel`. `-o` names a folder, or, with the ending of the output, its
     file; a path that is a folder, or ends with `/`, is one whatever its ending. Raises UsageError for an output that cannot be
     printed, for the ending of another output, and for two names.
     """
@@ -45,10 +45,10 @@ def find_destination(choice: OutputChoice, target: str, file: str) -> Destinatio
     emit = choice.emit or default_emit(backend)
     is_source = emit == backend.emits[0]
     path, name = choice.path, choice.name or backend.fit_name(_stem(file))
-    if path == "-" or (path is None and emit == TIR):
-        if emit != TIR and not is_source:
+    if path == "-" or (path is None and emit in TEXTS):
+        if emit not in TEXTS and not is_source:
             raise UsageError(
-                f"--emit={emit} writes files; -o - prints {TIR} and {backend.emits[0]} only",
+                f"--emit={emit} writes files; -o - prints {', '.join(TEXTS)} and {backend.emits[0]} only",
                 help="name a folder: -o out/",
                 code=ClashingOptions,
             )
@@ -70,7 +70,7 @@ def _file_name(path: str, emit: str, backend: Backend) -> str:
         return ""
     if ending == backend.ending(emit):
         return name
-    others = [e for e in (TIR, *backend.emits) if backend.ending(e) == ending]
+    others = [e for e in outputs_of(type(backend)) if backend.ending(e) == ending]
     if others:
         raise UsageError(
             f"-o {path} is not a file of --emit={emit}",

@@ -155,8 +155,9 @@ def _formats(ctx: click.Context) -> Iterator[tuple[str, str]]:
 
 def _outputs(ctx: click.Context) -> Iterator[tuple[str, str]]:
     from ..backends.base import backends
+    from ..driver.options import outputs_of
 
-    return ((name, "") for name in dict.fromkeys(["tir", *(e for cls in backends for e in cls.emits)]))
+    return ((name, "") for name in dict.fromkeys(e for cls in backends for e in outputs_of(cls)))
 
 
 def _ways(ctx: click.Context) -> Iterator[tuple[str, str]]:

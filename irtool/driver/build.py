@@ -65,7 +65,8 @@ def build(module: Module | Expr, options: BuildOptions) -> Artifact:
         entry: the function that `NAME_run` calls; of several, the others are `NAME_run_ENTRY`.
         emit: how far to go, as the backend has it: of `c`, that is `c` (sources only), `obj`, `so` (a shared library, the
             default), `exe` (a program that reads and writes raw files) or `mlf` (an archive in TVM's model library format);
-            or `tir`, the scheduled program as text.
+            or a text: `tir`, the scheduled program, or `isel`, the program after instruction selection.
+        kernel: a regular expression: of a text, only the kernels whose names have a match of it.
         mcpu: processor, as the compiler takes it; `native` is this one (of a cross compiler: its default), `none` leaves it to
             the compiler; several levels with commas between them, or `portable`: code for each level, chosen where it runs.
             By default `portable` for `emit="c"`, else `native`. This flag and those that follow are the backend's: None leaves each as the

@@ -44,6 +44,7 @@ class BuildOptions:
     name: str = "model"
     entry: str | Sequence[str] = "main"
     emit: str = ""
+    kernel: str = ""
     mcpu: str | None = None
     vector: bool | str | None = None
     openmp: bool | None = None
@@ -94,6 +95,7 @@ class BuildOptions:
             name=self.name,
             entries=(self.entry,) if isinstance(self.entry, str) else tuple(self.entry),
             emit=self.emit,
+            kernel=self.kernel,
             schedule=self.schedule,
             precision=self.precision,
         )

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Draw, Request, Sample
-from ..diagnostics import IrError, ToolError
+from ..diagnostics import IrError, ToolError, UsageError
 from ..ir import Module
 from ..lower.function_info import storage_report
 from ..schedule.scripts.script import scripted
 from ..schedule.scripts.tuned import tuned
-from ..tir.program import HostFunction
+from ..selection.text import selected_text
+from ..tir.program import HostFunction, Program
 from .denormals import flush_constants
 from .enlarged_weights import notes_on_size
-from .options import TIR, Options
+from .options import ISEL, TEXTS, Options
 from .outputs import Content, Emission, Made
 from .report import make_report
 from .stages import run_stages
 
 if TYPE_CHECKING:
     from ..interp.random_inputs import RandomTensor
+
+
+_MOST_NAMES = 20
+"""Kernels that a message names."""
 
 
 def emit_files(
@@ -50,13 +57,13 @@ def emit_files(
     with scripted(options.schedule), tuned(dict(options.tuned)):
         machine = backend.machine().resized(dict(options.sizes))
         lesser = [m.resized(dict(options.sizes)) for m in backend.lesser_machines()]
-        program = run_stages(prepared, options.entries, machine, instruments, lesser if options.emit != TIR else ())
-    if options.emit == TIR:
-        from ..printer.program import program_text
-
-        text = program_text(program).encode()
+        program = run_stages(
+            prepared, options.entries, machine, instruments, lesser if options.emit not in TEXTS else ()
+        )
+    if options.emit in TEXTS:
         functions = {n: program.functions[n] for n in options.entries}
-        return Emission({f"{name}.tir": [text]}, functions, make_report(program, name), prepared=prepared)
+        text = _program_text(program, options).encode()
+        return Emission({f"{name}.{options.emit}": [text]}, functions, make_report(program, name), prepared=prepared)
     missing = backend.supports(program)
     if missing:
         raise IrError(missing)
@@ -97,6 +104,27 @@ def emit_files(
     emission.report["storage"] = storage_report(prepared, options.entries)
     emission.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
     return emission
+
+
+def _program_text(program: Program, options: Options) -> str:
+    """The text of the program: as it is scheduled, or after instruction selection; of the chosen kernels alone, if some are chosen."""
+    from ..printer.program import nest_text, program_text
+
+    selection = options.backend.selection() if options.emit == ISEL else None
+    kernel_text = nest_text if selection is None else partial(selected_text, selection)
+    if not options.kernel:
+        return program_text(program, kernel_text)
+    chosen = [k for k in program.kernels if re.search(options.kernel, k.name)]
+    if not chosen:
+        names = [k.name for k in program.kernels]
+        more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+        raise UsageError(
+            f"no kernel's name has a match of {options.kernel!r}",
+            help=f"the kernels are {', '.join([*names[:_MOST_NAMES], *more])}"
+            if names
+            else "the program has no kernels",
+        )
+    return "\n".join(map(kernel_text, chosen))
 
 
 def _contents(files: Mapping[str, list[Any] | Path], scratch: Path) -> dict[str, Content]:

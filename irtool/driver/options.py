@@ -19,6 +19,12 @@ from .precision import EXACT, precision_passes
 TIR = "tir"
 """The value of `emit` for the scheduled program, which needs no backend."""
 
+ISEL = "isel"
+"""The value of `emit` for the program after instruction selection, as the backend prints it."""
+
+TEXTS = (TIR, ISEL)
+"""The values of `emit` that give the text of a program, and no code."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -27,7 +33,8 @@ class Options:
     `backend` has its own flags; `target` is what passes are told; `sizes` are what the processor is said to have, see
     `irtool.tir.vector_target.SIZES`. `config` has the keys and values of the pass context,
     sorted by key. `schedule` is a text of schedules made by hand, see `irtool.schedule.scripts.script`. `tuned` has choices that were
-    measured, by stage, see `irtool.schedule.scripts.tuned`. `precision` is that of products, see `irtool.driver.precision`.
+    measured, by stage, see `irtool.schedule.scripts.tuned`. `precision` is that of products, see `irtool.driver.precision`. `kernel`: of
+    a text, only the kernels whose names have a match of this regular expression.
     """
 
     backend: Backend = field(default_factory=lambda: find_backend("c").make())
@@ -38,6 +45,7 @@ class Options:
     name: str = "model"
     entries: tuple[str, ...] = ("main",)
     emit: str = ""
+    kernel: str = ""
     required_pass: tuple[str, ...] = ()
     disabled_pass: tuple[str, ...] = ()
     config: tuple[tuple[str, Any], ...] = ()
@@ -52,13 +60,19 @@ class Options:
         backend = self.backend
         if not self.emit:
             object.__setattr__(self, "emit", default_emit(backend))
-        outputs = (TIR, *backend.emits)
+        outputs = outputs_of(type(backend))
         if self.emit not in outputs:
             raise UsageError(
                 f"emit={self.emit!r} is not one of {', '.join(outputs)}, the outputs of the backend {backend.name}",
                 help=_who_makes(self.emit) or nearest(self.emit, outputs),
             )
-        if self.emit != TIR and backend.fit_name(self.name) != self.name:  # nothing of a text has that name
+        if self.kernel and self.emit not in TEXTS:
+            raise UsageError(f"kernel goes with emit={' or '.join(TEXTS)}, not with emit={self.emit!r}")
+        try:
+            re.compile(self.kernel)
+        except re.error as error:
+            raise UsageError(f"kernel={self.kernel!r} is no regular expression: {error}") from None
+        if self.emit not in TEXTS and backend.fit_name(self.name) != self.name:  # nothing of a text has that name
             raise UsageError(f"{self.name!r} cannot be the name of the output: {backend.name_rule}")
         if not self.entries or len(set(self.entries)) != len(self.entries):
             raise UsageError("name at least one entry function, and each only once")
@@ -114,9 +128,16 @@ def default_emit(backend: Backend | type[Backend]) -> str:
     return backend.default_emit or ("so" if "so" in backend.emits else backend.emits[0])
 
 
+def outputs_of(backend: type[Backend]) -> tuple[str, ...]:
+    """The values of `emit` for this backend. Selected nests are among them if it has nests selected."""
+    return (TIR, *([ISEL] if backend.selection is not Backend.selection else []), *backend.emits)
+
+
 def _who_makes(emit: str) -> str:
-    names = [b.name for b in backends if emit in b.emits]
-    return f"the backend {' and '.join(names)} has that output" if names else ""
+    names = [b.name for b in backends if emit in outputs_of(b)]
+    if len(names) < 2:
+        return f"the backend {names[0]} has that output" if names else ""
+    return f"the backends {', '.join(names[:-1])} and {names[-1]} have that output"
 
 
 def choose_backend(

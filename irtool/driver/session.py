@@ -15,7 +15,7 @@ from ..gc_tuning import rare_collections
 from ..ir import Expr, Module
 from ..passes.core.resolve import resolve
 from .artifact import Artifact
-from .options import TIR, Options
+from .options import TEXTS, Options
 from .outputs import Content, Emission, write_files
 from .precision import (
     EXACT,
@@ -113,7 +113,9 @@ class Session:
             key = _key(build_input, options, self.measures) if self.cache else ""
             build = _cached(key, resources) if key else None
             if build is None:
-                artifact = self._emission(build_input, Path(work), may_wait=out_dir is None and options.emit != TIR)
+                artifact = self._emission(
+                    build_input, Path(work), may_wait=out_dir is None and options.emit not in TEXTS
+                )
                 if isinstance(artifact, Artifact):
                     return artifact
                 build = artifact

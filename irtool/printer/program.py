@@ -18,9 +18,10 @@ A step lists its inputs before its outputs. Offsets and sizes are in bytes, afte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..tir.kernel import Kernel
 from ..tir.program import (
     CONSTANT,
     TEMP,
@@ -40,15 +41,22 @@ from ..tir.program import (
 from .tir import LoopNestPrinter
 
 
-def program_text(program: Program) -> str:
-    """The text of a program: constants (without their values), kernels, functions, callers before callees."""
+def program_text(program: Program, kernel_text: Callable[[Kernel], str] | None = None) -> str:
+    """The text of a program: constants (without their values), kernels, functions, callers before callees; `kernel_text` gives
+    kernels another text than that of their loop nests."""
+    text = kernel_text or nest_text
     constants = {c: n for n, c in zip(_distinct(c.name for c in program.constants), program.constants)}
     parts = []
     if constants:
         parts.append("\n".join(f"@{n} = constant({_tensor(c)})" for c, n in constants.items()) + "\n")
-    parts += [LoopNestPrinter().kernel(k) + "\n" for k in program.kernels]  # names are unique within each
+    parts += [text(k) for k in program.kernels]
     parts += [_HostPrinter(constants).function(f) for f in reversed(program.functions.values())]
     return "\n".join(parts)
+
+
+def nest_text(kernel: Kernel) -> str:
+    """The scheduled loop nest of a kernel; names are unique in it."""
+    return LoopNestPrinter().kernel(kernel) + "\n"
 
 
 def _tensor(slot: Slot) -> str:

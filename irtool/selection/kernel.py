@@ -24,17 +24,26 @@ _INDEX_LIMIT = 1 << 31
 
 
 @dataclass(frozen=True)
-class KernelNest:
-    """A kernel whose nest is printed in vectors, or in scalars.
+class Selection:
+    """The forms that a back end prints, beside loops, scalars and vectors.
 
     Attributes:
         function: gives the vector function of a call, see `vectors.lower.lower_loop`.
-        tiles: blocks of sums are made in matrix tiles.
+        for_c: for compilers of C: with runs, fences, and arrays in narrow scopes.
+        tiles: blocks of sums are made in matrix tiles; of C only.
     """
 
-    kernel: Kernel
     function: Callable[[Call], FunctionOf]
+    for_c: bool = False
     tiles: bool = False
+
+
+@dataclass(frozen=True)
+class KernelNest:
+    """A kernel whose nest is printed in vectors, or in scalars."""
+
+    kernel: Kernel
+    selection: Selection
 
     @cached_property
     def simplify(self) -> Simplifier:
@@ -59,38 +68,34 @@ class KernelNest:
         """True for a register of vectors that hold numbers as memory does."""
         return b.scope == Scope.REGISTER and b.shape[-1] > 1 and self.held(b) in HALVES
 
+    def selected(self) -> Stmt:
+        """The nest that is printed: in vectors if it has any."""
+        return self.in_vectors() if self.has_vectors else self.in_scalars()
+
     def in_vectors(self) -> Stmt:
         """The nest in vectors, unrolled loops written out."""
-        return self._lower(self._unrolled(), self._no_form)
-
-    def in_c_vectors(self) -> Stmt:
-        """The same for compilers of C: with runs, fences, and blocks of matrix tiles."""
-        body = fence_streams(self._lower(self._unrolled(), self._tile_or_run))
-        return select_tiles(body, self.simplify) if self.tiles else body
+        body = flat(self.kernel.body, self.simplify, lambda b: is_variable(b, vector=True))
+        rule = self._tile_or_run if self.selection.for_c else self._no_form
+        lowering = NestLowering(self.simplify, self.selection.function, self.kernel.native_halves, rule)
+        body = lowering.lower(unroll(body, self.simplify))
+        if self.selection.for_c:
+            body = fence_streams(body)
+        return select_tiles(body, self.simplify) if self.selection.tiles else body
 
     def in_scalars(self) -> Stmt:
-        """The nest in scalars."""
-        return flat(self.kernel.body, self.simplify, lambda b: is_variable(b, vector=False))
-
-    def in_c_scalars(self) -> Stmt:
-        """The same for compilers of C: with arrays in narrow scopes and runs. Beside vectors it waits for its arithmetic, not for memory."""
-        body = without_prefetches(self.kernel.body) if self.has_vectors else self.kernel.body
-        body = flat(narrow_scopes(body), self.simplify, lambda b: is_variable(b, vector=False))
-        return lower_parts(body, lambda s: self._run(s) or s)
-
-    def _unrolled(self) -> Stmt:
-        body = flat(self.kernel.body, self.simplify, lambda b: is_variable(b, vector=True))
-        return unroll(body, self.simplify)
-
-    def _lower(self, body: Stmt, rule: Callable[[Stmt], Lowered | None]) -> Stmt:
-        return NestLowering(self.simplify, self.function, self.kernel.native_halves, rule).lower(body)
+        """The nest in scalars. Beside vectors it waits for its arithmetic, not for memory."""
+        body = self.kernel.body
+        if self.selection.for_c:
+            body = narrow_scopes(without_prefetches(body) if self.has_vectors else body)
+        body = flat(body, self.simplify, lambda b: is_variable(b, vector=False))
+        return lower_parts(body, lambda s: self._run(s) or s) if self.selection.for_c else body
 
     def _no_form(self, s: Stmt) -> Lowered | None:
         return None
 
     def _tile_or_run(self, s: Stmt) -> Lowered | None:
         """Blocks of matrix tiles stay loops until `select_tiles`."""
-        return Lowered(s, s) if self.tiles and isinstance(s, For) and s.kind == TILED else self._run(s)
+        return Lowered(s, s) if self.selection.tiles and isinstance(s, For) and s.kind == TILED else self._run(s)
 
     def _run(self, s: Stmt) -> Lowered | None:
         run = find_run(s, self.simplify) if isinstance(s, For) else None

@@ -96,6 +96,12 @@ def configuration(height: int, steps: int, wide: bool) -> Configuration:
     return (1, *[0] * 15, *sizes, *rows)
 
 
+def register_shapes(configuration: Configuration) -> list[tuple[int, int]]:
+    """The rows of each of the eight registers, and the bytes of a row."""
+    sizes, rows = configuration[16:32], configuration[48:56]
+    return [(rows[n], sizes[2 * n] + 256 * sizes[2 * n + 1]) for n in range(8)]
+
+
 def select_tiles(root: Stmt, simplify: Simplifier) -> Stmt:
     """The nest with a `TileBlock` for each loop marked `tiled`, in a `TileRegion`. It is lowered otherwise: elements have one offset
     each, and the code of such loops is they themselves."""

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from .expr import Binary, Call, Cast, Const, Expr, Load, Not, Reduce, Select, Var, children, post_order
-from .stmt import Allocate, AllocateConst, Annotate, For, If, Let, Lowered, Prefetch, PrimFunc, Seq, Stmt, Store, While
+from .stmt import (
+    Allocate,
+    AllocateConst,
+    Annotate,
+    Buffer,
+    For,
+    If,
+    Let,
+    Lowered,
+    Prefetch,
+    PrimFunc,
+    Seq,
+    Stmt,
+    Store,
+    While,
+)
 
 _LIMIT = 2000
+
+Item = tuple[Stmt | str, int]
+"""A part of a statement's text: a line, or a statement inside, and how much further it is indented."""
 
 
 def show_expr(root: Expr) -> str:
@@ -17,12 +36,13 @@ def show_expr(root: Expr) -> str:
     done: dict[Expr, str] = {}
     for e in post_order(root):
         parts = [done[k] for k in children(e)]
-        text = _one(e, parts)
+        text = show_node(e, parts)
         done[e] = text if len(text) <= _LIMIT else "…"
     return done[root]
 
 
-def _one(e: Expr, parts: list[str]) -> str:
+def show_node(e: Expr, parts: Sequence[str], name: Callable[[Var | Buffer], str] = lambda x: x.name) -> str:
+    """The text of an expression over the texts of its children; `name` gives that of a variable or a buffer."""
     if isinstance(e, Const):
         return (
             str(bool(e.value))
@@ -30,7 +50,7 @@ def _one(e: Expr, parts: list[str]) -> str:
             else f"{e.value!r}" + ("" if e.dtype in ("int32", "float32") else f":{e.dtype}")
         )
     if isinstance(e, Var):
-        return e.name
+        return name(e)
     if isinstance(e, Binary):
         if e.op.isalpha() and e.op not in ("and", "or"):
             return f"{e.op}({parts[0]}, {parts[1]})"
@@ -44,63 +64,88 @@ def _one(e: Expr, parts: list[str]) -> str:
     if isinstance(e, Call):
         return f"{e.name}({', '.join(parts)})"
     if isinstance(e, Load):
-        return f"{e.source.name}[{', '.join(parts)}]"
+        return f"{name(e.source) if isinstance(e.source, Buffer) else e.source.name}[{', '.join(parts)}]"
     assert isinstance(e, Reduce)
     return f"{e.reducer.name}.{e.index}({', '.join(parts)}, axis=[{', '.join(a.name for a in e.axes)}])"
 
 
+class NestText:
+    """Prints a nest, two blanks a level. Subclasses give statements, expressions and names other texts.
+
+    Class attributes:
+        begin, end: put behind the head of a block, and on a line of their own behind it; an empty `end` has no line.
+    """
+
+    begin, end = ":", ""
+
+    def name(self, x: Var | Buffer) -> str:
+        """The name of a variable or a buffer."""
+        return x.name
+
+    def expression(self, e: Expr) -> str:
+        """An expression of a statement, on one line."""
+        return show_expr(e)
+
+    def lines(self, root: Stmt, indent: int = 0) -> list[str]:
+        """The lines of a nest."""
+        lines: list[str] = []
+        stack: list[Item] = [(root, indent)]
+        while stack:
+            s, depth = stack.pop()
+            if isinstance(s, str):
+                lines.append("  " * depth + s)
+            else:
+                stack += reversed([(x, depth + further) for x, further in self.statement(s)])
+        return lines
+
+    def block(self, head: str, *inside: Stmt | str) -> list[Item]:
+        """The lines of a block: its head, and its parts."""
+        return [(f"{head}{self.begin}", 0), *((x, 1) for x in inside), *([(self.end, 0)] if self.end else [])]
+
+    def statement(self, s: Stmt) -> Sequence[Item]:
+        """A statement as lines and the statements in it."""
+        text = self.expression
+        if isinstance(s, Seq):
+            return [(x, 0) for x in s.stmts]
+        if isinstance(s, Store):
+            return [(f"{self.name(s.buffer)}[{', '.join(map(text, s.indices))}] = {text(s.value)}", 0)]
+        if isinstance(s, Prefetch):
+            return [(f"prefetch {text(s.place)}", 0)]
+        if isinstance(s, For):
+            kind = "" if s.kind == "serial" else f" {s.kind}"
+            hint = {None: "", True: " written out", False: " kept"}[s.unroll]
+            return self.block(f"for {self.name(s.var)} in {text(s.extent)}{kind}{hint}", s.body)
+        if isinstance(s, If):
+            head = f"if {text(s.cond)}"
+            if s.other is None:
+                return self.block(head, s.then)
+            end = f"{self.end} " if self.end else ""
+            return [(f"{head}{self.begin}", 0), (s.then, 1), *self.block(f"{end}else", s.other)]
+        if isinstance(s, While):
+            return self.block(f"while {text(s.cond)}", s.body)
+        if isinstance(s, Let):
+            value = text(s.value)
+            return [(f"{self.name(s.var)}: {s.var.dtype} = {value}", 0), (s.body, 0)]
+        if isinstance(s, Allocate):
+            return [(f"allocate {self.name(s.buffer)}: {_type(s.buffer)} {s.buffer.scope}", 0), (s.body, 0)]
+        if isinstance(s, AllocateConst):
+            data = sha256(s.data.tobytes()).hexdigest()[:16]
+            return [(f"constant {self.name(s.buffer)}: {_type(s.buffer)} sha256 {data}", 0), (s.body, 0)]
+        if isinstance(s, Annotate):
+            return [(f"{s.key} of {self.name(s.buffer)}: {text(s.value)}", 0), (s.body, 0)]
+        return self.block("lowered", s.body) if isinstance(s, Lowered) else []
+
+
+def _type(b: Buffer) -> str:
+    return f"{b.dtype}[{', '.join(map(str, b.shape))}]"
+
+
 def show_stmt(root: Stmt, indent: int = 0) -> str:
     """Indented text, two blanks a level."""
-    lines: list[str] = []
-    stack: list[tuple[Stmt | str, int]] = [(root, indent)]
-    while stack:
-        s, depth = stack.pop()
-        pad = "  " * depth
-        if isinstance(s, str):
-            lines.append(pad + s)
-        elif isinstance(s, Seq):
-            stack.extend((k, depth) for k in reversed(s.stmts))
-        elif isinstance(s, Store):
-            where = ", ".join(show_expr(i) for i in s.indices)
-            lines.append(f"{pad}{s.buffer.name}[{where}] = {show_expr(s.value)}")
-        elif isinstance(s, Prefetch):
-            lines.append(f"{pad}prefetch {show_expr(s.place)}")
-        elif isinstance(s, For):
-            kind = ("" if s.kind == "serial" else f" {s.kind}") + {None: "", True: " written out", False: " kept"}[
-                s.unroll
-            ]
-            lines.append(f"{pad}for {s.var.name} in {show_expr(s.extent)}{kind}:")
-            stack.append((s.body, depth + 1))
-        elif isinstance(s, If):
-            lines.append(f"{pad}if {show_expr(s.cond)}:")
-            if s.other is not None:
-                stack += [(s.other, depth + 1), ("else:", depth)]
-            stack.append((s.then, depth + 1))
-        elif isinstance(s, While):
-            lines.append(f"{pad}while {show_expr(s.cond)}:")
-            stack.append((s.body, depth + 1))
-        elif isinstance(s, Let):
-            lines.append(f"{pad}{s.var.name}: {s.var.dtype} = {show_expr(s.value)}")
-            stack.append((s.body, depth))
-        elif isinstance(s, Allocate):
-            b = s.buffer
-            lines.append(f"{pad}allocate {b.name}: {b.dtype}[{', '.join(map(str, b.shape))}] {b.scope}")
-            stack.append((s.body, depth))
-        elif isinstance(s, AllocateConst):
-            b = s.buffer
-            data = sha256(s.data.tobytes()).hexdigest()[:16]
-            lines.append(f"{pad}constant {b.name}: {b.dtype}[{', '.join(map(str, b.shape))}] sha256 {data}")
-            stack.append((s.body, depth))
-        elif isinstance(s, Annotate):
-            lines.append(f"{pad}{s.key} of {s.buffer.name}: {show_expr(s.value)}")
-            stack.append((s.body, depth))
-        elif isinstance(s, Lowered):
-            lines.append(f"{pad}lowered:")
-            stack.append((s.body, depth + 1))
-    return "\n".join(lines)
+    return "\n".join(NestText().lines(root, indent))
 
 
 def show_function(f: PrimFunc) -> str:
     """Header and body."""
-    params = ", ".join(f"{b.name}: {b.dtype}[{', '.join(map(str, b.shape))}]" for b in f.params)
+    params = ", ".join(f"{b.name}: {_type(b)}" for b in f.params)
     return f"def {f.name}({params}):\n{show_stmt(f.body, 1)}"

@@ -8,13 +8,13 @@ from irtool.backends.formulas.vector_math import function_for
 from irtool.schedule.graph.threads import shared_loops
 from irtool.selection.nests import lower_parts
 from irtool.selection.streams import Fence, fence_streams
+from irtool.selection.text import body_text
 from irtool.selection.vectors import ir
 from irtool.selection.vectors.nest import NestLowering
 from irtool.selection.vectors.types import VectorType
 from irtool.tir.expr import Call, Var, add, const, less, mul, select
 from irtool.tir.simplify import Simplifier
 from irtool.tir.stmt import PARALLEL, VECTORIZED, Allocate, Buffer, For, Lowered, Scope, Seq, Stmt, Store, pre_order
-from tests.backends.vector_text import show_body
 
 X, W, Y = Buffer("x", (64,)), Buffer("w", (64,)), Buffer("y", (64,))
 ACC = Buffer("acc", (2, 8), "float32", Scope.REGISTER)
@@ -38,19 +38,19 @@ def test_loops_one_behind_the_other_read_once() -> None:
     (part,) = parts(lower(Allocate(ACC, Seq([update(0), update(1)]))))
     assert isinstance(part.body, Seq) and len(part.body.stmts) == 2
     assert (
-        show_body(part.code)
+        body_text(part.code)
         == """
-%0 = Read(float32x8, acc[0])
-%1 = Splat(float32x8, x[0])
-%2! = LoadVector(float32x8, w, 0, 1, 8)
-%3 = Arithmetic(float32x8, *, %1, %2)
-%4 = Arithmetic(float32x8, +, %0, %3)
-Assign(acc[0], %4)
-%5 = Read(float32x8, acc[1])
-%6 = Splat(float32x8, x[8])
-%7 = Arithmetic(float32x8, *, %6, %2)
-%8 = Arithmetic(float32x8, +, %5, %7)
-Assign(acc[1], %8)
+%0: float32x8 = acc[0]
+%1: float32x8 = splat(x[0])
+let %2: float32x8 = load(w[0])
+%3: float32x8 = %1 * %2
+%4: float32x8 = %0 + %3
+acc[0] = %4
+%5: float32x8 = acc[1]
+%6: float32x8 = splat(x[8])
+%7: float32x8 = %6 * %2
+%8: float32x8 = %5 + %7
+acc[1] = %8
 """.strip()
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from irtool.backends.formulas.vector_math import function_for
+from irtool.selection.text import body_text
 from irtool.selection.vectors import ir
 from irtool.selection.vectors.lower import Lowering
 from irtool.selection.vectors.peepholes import (
@@ -28,7 +29,6 @@ from irtool.tir.int16_dot import dot2 as dot2_wide
 from irtool.tir.int16_dot import pack2 as pack2_wide
 from irtool.tir.simplify import Simplifier
 from irtool.tir.stmt import Buffer, Scope, Store
-from tests.backends.vector_text import show_body
 
 X, Y = Buffer("x", (256,)), Buffer("y", (256,))
 B, C = Buffer("b", (256,), "uint8"), Buffer("c", (256,), "int8")
@@ -64,11 +64,11 @@ CASES: dict[str, tuple[Peephole, Buffer, Callable[[Var], Expr], str]] = {
         I,
         lambda k: add(I[k], dot2_wide(I[k + 8], I[k + 16])),
         """
-%0 = LoadVector(int32x8, i, 0, 1, 8)
-%1 = LoadVector(int32x8, i, 8, 1, 8)
-%2 = LoadVector(int32x8, i, 16, 1, 8)
-%3 = Apply(int32x8, dot2_i16, [%0, %1, %2])
-StoreVector(i, 0, %3, 1, 8)
+%0: int32x8 = load(i[0])
+%1: int32x8 = load(i[8])
+%2: int32x8 = load(i[16])
+%3: int32x8 = @dot2_i16(%0, %1, %2)
+store(i[0], %3)
 """,
     ),
     "accumulate: an inner sum": (
@@ -76,13 +76,13 @@ StoreVector(i, 0, %3, 1, 8)
         I,
         lambda k: add(I[k], add(I[k], dot2_wide(I[k + 8], I[k + 16]))),
         """
-%0 = LoadVector(int32x8, i, 0, 1, 8)
-%1 = LoadVector(int32x8, i, 0, 1, 8)
-%2 = LoadVector(int32x8, i, 8, 1, 8)
-%3 = LoadVector(int32x8, i, 16, 1, 8)
-%4 = Apply(int32x8, dot2_i16, [%1, %2, %3])
-%5 = Arithmetic(int32x8, +, %0, %4)
-StoreVector(i, 0, %5, 1, 8)
+%0: int32x8 = load(i[0])
+%1: int32x8 = load(i[0])
+%2: int32x8 = load(i[8])
+%3: int32x8 = load(i[16])
+%4: int32x8 = @dot2_i16(%1, %2, %3)
+%5: int32x8 = %0 + %4
+store(i[0], %5)
 """,
     ),
     "round_once": (
@@ -90,13 +90,13 @@ StoreVector(i, 0, %5, 1, 8)
         H,
         lambda k: add(H[k], G[k]),
         """
-%0 = LoadVector(uint16x8, h, 0, 1, 8)
-%1 = Apply(float32x8, h2f, [%0])
-%2 = LoadVector(uint16x8, g, 0, 1, 8)
-%3 = Apply(float32x8, h2f, [%2])
-%4 = Arithmetic(float32x8, +, %1, %3)
-%5 = Apply(uint16x8, f2h, [%4])
-StoreVector(h, 0, %5, 1, 8)
+%0: uint16x8 = load(h[0])
+%1: float32x8 = @h2f(%0)
+%2: uint16x8 = load(g[0])
+%3: float32x8 = @h2f(%2)
+%4: float32x8 = %1 + %3
+%5: uint16x8 = @f2h(%4)
+store(h[0], %5)
 """,
     ),
     "round_once: another format": (
@@ -104,14 +104,14 @@ StoreVector(h, 0, %5, 1, 8)
         P,
         lambda k: Cast(add(H[k], G[k]), "bfloat16"),
         """
-%0 = LoadVector(uint16x8, h, 0, 1, 8)
-%1 = Apply(float32x8, h2f, [%0])
-%2 = LoadVector(uint16x8, g, 0, 1, 8)
-%3 = Apply(float32x8, h2f, [%2])
-%4 = Arithmetic(float32x8, +, %1, %3)
-%5 = Apply(float32x8, round_float16, [%4])
-%6 = Apply(uint16x8, f2b, [%5])
-StoreVector(p, 0, %6, 1, 8)
+%0: uint16x8 = load(h[0])
+%1: float32x8 = @h2f(%0)
+%2: uint16x8 = load(g[0])
+%3: float32x8 = @h2f(%2)
+%4: float32x8 = %1 + %3
+%5: float32x8 = @round_float16(%4)
+%6: uint16x8 = @f2b(%5)
+store(p[0], %6)
 """,
     ),
     "keep_bits": (
@@ -119,8 +119,8 @@ StoreVector(p, 0, %6, 1, 8)
         H,
         lambda k: G[k],
         """
-%0 = LoadVector(uint16x8, g, 0, 1, 8)
-StoreVector(h, 0, %0, 1, 8)
+%0: uint16x8 = load(g[0])
+store(h[0], %0)
 """,
     ),
     "load_once": (
@@ -128,8 +128,8 @@ StoreVector(h, 0, %0, 1, 8)
         ACC,
         lambda k: X[k],
         """
-%0 = LoadVector(float32x8, x, 0, 1, 8, once=True)
-Assign(acc[0], %0)
+%0: float32x8 = load(x[0], once)
+acc[0] = %0
 """,
     ),
     "load_once: far apart": (
@@ -137,8 +137,8 @@ Assign(acc[0], %0)
         ACC,
         lambda k: X[k * 5],
         """
-%0 = LoadVector(float32x8, x, 0, 5, 8)
-Assign(acc[0], %0)
+%0: float32x8 = load(x[0], stride=5)
+acc[0] = %0
 """,
     ),
     "load_words: bytes": (
@@ -146,8 +146,8 @@ Assign(acc[0], %0)
         I,
         lambda k: word(B, k * 4 + 8, 0, 1, 2, 3),
         """
-%0 = LoadVector(int32x8, b, 8, 1, 8, words=True)
-StoreVector(i, 0, %0, 1, 8)
+%0: int32x8 = load(b[8], words)
+store(i[0], %0)
 """,
     ),
     "load_words: numbers of 16 bits": (
@@ -155,9 +155,9 @@ StoreVector(i, 0, %0, 1, 8)
         I,
         lambda k: word(S, k * 2, 0, 1),
         """
-%0 = LoadVector(int16x16, s, 0, 1, 16)
-%1 = Bitcast(int32x8, %0)
-StoreVector(i, 0, %1, 1, 8)
+%0: int16x16 = load(s[0])
+%1: int32x8 = bitcast(%0)
+store(i[0], %1)
 """,
     ),
     "load_words: bytes that are widened": (
@@ -165,10 +165,10 @@ StoreVector(i, 0, %1, 1, 8)
         I,
         lambda k: word(C, k * 2, 0, 1),
         """
-%0 = LoadVector(int8x16, c, 0, 1, 16)
-%1 = Convert(int16x16, %0)
-%2 = Bitcast(int32x8, %1)
-StoreVector(i, 0, %2, 1, 8)
+%0: int8x16 = load(c[0])
+%1: int16x16 = convert(%0)
+%2: int32x8 = bitcast(%1)
+store(i[0], %2)
 """,
     ),
     "load_words: bfloat16": (
@@ -176,8 +176,8 @@ StoreVector(i, 0, %2, 1, 8)
         I,
         lambda k: word(P, k * 2, 0, 1),
         """
-%0 = LoadVector(int32x8, p, 0, 1, 8, words=True)
-StoreVector(i, 0, %0, 1, 8)
+%0: int32x8 = load(p[0], words)
+store(i[0], %0)
 """,
     ),
     "load_words: not neighbours": (
@@ -185,12 +185,12 @@ StoreVector(i, 0, %0, 1, 8)
         I,
         lambda k: word(P, k * 2, 0, 2),
         """
-%0 = LoadVector(uint16x8, p, 0, 2, 8, channel=channel_2_0)
-%1 = Apply(float32x8, b2f, [%0])
-%2 = LoadVector(uint16x8, p, 2, 2, 8, channel=channel_2_0)
-%3 = Apply(float32x8, b2f, [%2])
-%4 = Pack(int32x8, [%1, %3])
-StoreVector(i, 0, %4, 1, 8)
+%0: uint16x8 = load(p[0], channel 0 of 2)
+%1: float32x8 = @b2f(%0)
+%2: uint16x8 = load(p[2], channel 0 of 2)
+%3: float32x8 = @b2f(%2)
+%4: int32x8 = pack(%1, %3)
+store(i[0], %4)
 """,
     ),
     "load_words: words that overlap": (
@@ -198,10 +198,10 @@ StoreVector(i, 0, %4, 1, 8)
         I,
         lambda k: word(S, k, 0, 1),
         """
-%0 = LoadVector(int16x8, s, 0, 1, 8)
-%1 = LoadVector(int16x8, s, 1, 1, 8)
-%2 = Pack(int32x8, [%0, %1])
-StoreVector(i, 0, %2, 1, 8)
+%0: int16x8 = load(s[0])
+%1: int16x8 = load(s[1])
+%2: int32x8 = pack(%0, %1)
+store(i[0], %2)
 """,
     ),
     "join_words: bytes": (
@@ -209,25 +209,25 @@ StoreVector(i, 0, %2, 1, 8)
         I,
         lambda k: word(C, k * 7, 0, 1, 2, 3),
         """
-%0 = LoadVector(int8x8, c, 0, 7, 8)
-%1 = LoadVector(int8x8, c, 1, 7, 8)
-%2 = LoadVector(int8x8, c, 2, 7, 8)
-%3 = LoadVector(int8x8, c, 3, 7, 8)
-%4 = Bitcast(uint8x8, %0)
-%5 = Convert(int32x8, %4)
-%6 = Bitcast(uint8x8, %1)
-%7 = Convert(int32x8, %6)
-%8 = Bitcast(uint8x8, %2)
-%9 = Convert(int32x8, %8)
-%10 = Bitcast(uint8x8, %3)
-%11 = Convert(int32x8, %10)
-%12 = Shift(int32x8, <<, %7, 8)
-%13 = Arithmetic(int32x8, |, %5, %12)
-%14 = Shift(int32x8, <<, %9, 16)
-%15 = Arithmetic(int32x8, |, %13, %14)
-%16 = Shift(int32x8, <<, %11, 24)
-%17 = Arithmetic(int32x8, |, %15, %16)
-StoreVector(i, 0, %17, 1, 8)
+%0: int8x8 = load(c[0], stride=7)
+%1: int8x8 = load(c[1], stride=7)
+%2: int8x8 = load(c[2], stride=7)
+%3: int8x8 = load(c[3], stride=7)
+%4: uint8x8 = bitcast(%0)
+%5: int32x8 = convert(%4)
+%6: uint8x8 = bitcast(%1)
+%7: int32x8 = convert(%6)
+%8: uint8x8 = bitcast(%2)
+%9: int32x8 = convert(%8)
+%10: uint8x8 = bitcast(%3)
+%11: int32x8 = convert(%10)
+%12: int32x8 = %7 << 8
+%13: int32x8 = %5 | %12
+%14: int32x8 = %9 << 16
+%15: int32x8 = %13 | %14
+%16: int32x8 = %11 << 24
+%17: int32x8 = %15 | %16
+store(i[0], %17)
 """,
     ),
     "join_words: numbers of 16 bits": (
@@ -235,18 +235,18 @@ StoreVector(i, 0, %17, 1, 8)
         I,
         lambda k: word(S, k, 0, 3),
         """
-%0 = LoadVector(int16x8, s, 0, 1, 8)
-%1 = LoadVector(int16x8, s, 3, 1, 8)
-%2 = Convert(int32x8, %0)
-%3 = Bitcast(uint32x8, %2)
-%4 = Convert(int32x8, %1)
-%5 = Bitcast(uint32x8, %4)
-%6 = Shift(uint32x8, <<, %3, 16)
-%7 = Shift(uint32x8, >>, %6, 16)
-%8 = Shift(uint32x8, <<, %5, 16)
-%9 = Arithmetic(uint32x8, |, %7, %8)
-%10 = Bitcast(int32x8, %9)
-StoreVector(i, 0, %10, 1, 8)
+%0: int16x8 = load(s[0])
+%1: int16x8 = load(s[3])
+%2: int32x8 = convert(%0)
+%3: uint32x8 = bitcast(%2)
+%4: int32x8 = convert(%1)
+%5: uint32x8 = bitcast(%4)
+%6: uint32x8 = %3 << 16
+%7: uint32x8 = %6 >> 16
+%8: uint32x8 = %5 << 16
+%9: uint32x8 = %7 | %8
+%10: int32x8 = bitcast(%9)
+store(i[0], %10)
 """,
     ),
     "join_words: bfloat16": (
@@ -254,18 +254,18 @@ StoreVector(i, 0, %10, 1, 8)
         I,
         lambda k: word(P, k, 0, 3),
         """
-%0 = LoadVector(uint16x8, p, 0, 1, 8)
-%1 = Apply(float32x8, b2f, [%0])
-%2 = LoadVector(uint16x8, p, 3, 1, 8)
-%3 = Apply(float32x8, b2f, [%2])
-%4 = Bitcast(uint32x8, %1)
-%5 = Shift(uint32x8, >>, %4, 16)
-%6 = Bitcast(uint32x8, %3)
-%7 = Shift(uint32x8, >>, %6, 16)
-%8 = Shift(uint32x8, <<, %7, 16)
-%9 = Arithmetic(uint32x8, |, %5, %8)
-%10 = Bitcast(int32x8, %9)
-StoreVector(i, 0, %10, 1, 8)
+%0: uint16x8 = load(p[0])
+%1: float32x8 = @b2f(%0)
+%2: uint16x8 = load(p[3])
+%3: float32x8 = @b2f(%2)
+%4: uint32x8 = bitcast(%1)
+%5: uint32x8 = %4 >> 16
+%6: uint32x8 = bitcast(%3)
+%7: uint32x8 = %6 >> 16
+%8: uint32x8 = %7 << 16
+%9: uint32x8 = %5 | %8
+%10: int32x8 = bitcast(%9)
+store(i[0], %10)
 """,
     ),
 }
@@ -277,7 +277,7 @@ def test_steps_after_a_peephole(case: str) -> None:
     peephole, target, value, expected = CASES[case]
     body = lower(target, value)
     rewrite(body, [peephole])
-    assert show_body(body) == expected.strip()
+    assert body_text(body) == expected.strip()
 
 
 def test_every_peephole_has_a_case() -> None:
@@ -290,9 +290,9 @@ def test_a_dot_product_that_has_another_use_stays() -> None:
         return mul(add(I[k + 16], product), product)
 
     body = lower(I, value)
-    before = show_body(body)
+    before = body_text(body)
     rewrite(body, [accumulate])
-    assert show_body(body) == before
+    assert body_text(body) == before
 
 
 def test_a_value_that_gains_a_use_is_named() -> None:
@@ -313,19 +313,19 @@ def test_parts_of_a_condition_are_rewritten_too() -> None:
     body = lower(I, lambda k: select(less(n, 3), add(I[k], dot2_wide(I[k], I[k + 8])), I[k + 16]))
     rewrite(body)
     assert (
-        show_body(body)
+        body_text(body)
         == """
-%0 = Pick(int32x8, (n < 3))
-  then:
-    %1 = LoadVector(int32x8, i, 0, 1, 8)
-    %2 = LoadVector(int32x8, i, 0, 1, 8)
-    %3 = LoadVector(int32x8, i, 8, 1, 8)
-    %4 = Apply(int32x8, dot2_i16, [%1, %2, %3])
-    -> %4
-  other:
-    %5 = LoadVector(int32x8, i, 16, 1, 8)
-    -> %5
-StoreVector(i, 0, %0, 1, 8)
+%0: int32x8 = if n < 3 {
+  %1: int32x8 = load(i[0])
+  %2: int32x8 = load(i[0])
+  %3: int32x8 = load(i[8])
+  %4: int32x8 = @dot2_i16(%1, %2, %3)
+  -> %4
+} else {
+  %5: int32x8 = load(i[16])
+  -> %5
+}
+store(i[0], %0)
 """.strip()
     )
     assert ir.called(body.steps) == [("dot2_i16", "int32", 8)]

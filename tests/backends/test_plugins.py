@@ -95,7 +95,7 @@ def test_a_context_chooses_the_backend(quick_compiles: None) -> None:
 
 def test_emit_is_what_the_backend_makes() -> None:
     with pytest.raises(
-        UsageError, match="emit='elf' is not one of tir, c, obj, so, exe, mlf, the outputs of the backend c"
+        UsageError, match="emit='elf' is not one of tir, isel, c, obj, so, exe, mlf, the outputs of the backend c"
     ):
         irtool.build(irtool.parse(NET), emit="elf")
 
@@ -140,6 +140,11 @@ def test_mistakes_with_a_backend_from_outside(page: Path) -> None:
     assert unknown.returncode == 2 and "the backend outline has no flag openmp (it has sizes, lanes)" in unknown.stderr
     emits = cli(page, *load, "--target=outline", "--emit=so", "net.relay")
     assert emits.returncode == 2 and "not one of tir, md, the outputs of the backend outline" in emits.stderr
+    selected = cli(page, *load, "--target=outline", "--emit=isel", "net.relay")
+    assert (
+        selected.returncode == 2 and "emit='isel' is not one of tir, md, the outputs of the backend" in selected.stderr
+    )
+    assert "the backends c and llvm have that output" in selected.stderr
     text = (page / "outline.py").read_text().replace("lines = [", "lines = [1 / 0, ", 1)
     (page / "outline.py").write_text(text)
     wrong = cli(page, *load, "--target=outline", "net.relay")

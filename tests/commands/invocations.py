@@ -150,6 +150,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build net.relay -o out --name n4 --emit c --explain --no-cache", 0, ("out:vectorize(",)),
     ("build net.relay -o out --name n5 --emit tir --print-before FuseOps --print-after FuseOps --print-changed --time-passes --cache -q",
      0, ("err:FuseOps", "out/n5.tir:")),
+    ("build net.relay --params w.npz -o out --name n11 --emit isel --kernel . --no-cache -q", 0, ("out/n11.isel:kernel(",)),
     ("build net.relay -o out --name n6 --emit c --schedule schedule.txt --tuned tuned.json --no-cache", 0, ("out:wrote out/n6.c",)),
     ("build open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 -o out --name n7 --emit c", 0, ("out/n7.h:n7_run",)),
     ("build open.relay --entry f --inputs open.npz --shape y=2,3 -o out --name n8 --emit c --missing-constants error", 0,

@@ -10,6 +10,7 @@ from typing import Any
 
 from ... import __version__
 from ...diagnostics import UsageError
+from ...selection.kernel import Selection
 from ...tir.pools import Pool, pool_record
 from ...tir.program import Program
 from ...tir.vector_target import MOST_THREADS
@@ -24,6 +25,7 @@ from ..toolchain.processor import processor_count, processor_name, processor_num
 from .banner import Origin
 from .build_file import KINDS, write_build_file
 from .executable import write_main
+from .nest import select_for_c
 from .object_files import Objects
 from .pool_flags import read_pools
 from .program import CText, TextOptions, write_program
@@ -224,6 +226,9 @@ class C(Backend):
             constant_pools=self._constant_pools(),
         )
         return write_program(program, name, options, folder)
+
+    def selection(self) -> Selection:
+        return select_for_c(self.math == "strict")
 
     def emit(self, program: Program, request: Request) -> CSources:
         name = request.name

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
-from ...selection.kernel import KernelNest, is_variable
+from ...selection.kernel import KernelNest, Selection, is_variable
 from ...selection.moves import moved_element
 from ...selection.runs import WORDS, Run, Sum, last_step
 from ...selection.streams import Fence
@@ -88,6 +88,11 @@ class KernelText:
         return f"{prefix}{self.declare(linkage)} {{\n{self.body}\n}}\n"
 
 
+def select_for_c(strict: bool, has_tiles: bool = True) -> Selection:
+    """The forms that C has: `strict`, functions of vectors with the results of libm only; matrix tiles, unless they are excluded."""
+    return Selection(partial(function_for, strict=strict), for_c=True, tiles=has_tiles)
+
+
 class KernelWriter:
     """Writes one kernel: `write()` gives its text."""
 
@@ -103,7 +108,7 @@ class KernelWriter:
         self.name = name
         self.has_twin = has_twin
         """Vectorized loops are there as plain ones as well, for compilers without vectors."""
-        self.nest = KernelNest(kernel, lambda call: function_for(call, strict), tiles=has_twin)
+        self.nest = KernelNest(kernel, select_for_c(strict, has_twin))
         self.threads = Threads(kernel, strict, in_team)
         self.names = Identifiers(name, "ws", WORKER)
         self.index_type = "int64_t" if self.nest.is_wide else "int32_t"
@@ -160,14 +165,14 @@ class KernelWriter:
             self.places[b] = self.names.fresh(b.name or f"p{n}")
         if self.nest.has_vectors:
             self.vector = True
-            self._body(self.nest.in_c_vectors())
+            self._body(self.nest.in_vectors())
             items = self.code.items
             if self.has_twin:
                 self.code, self.vector = CodeBuilder(), False
-                self._body(self.nest.in_c_scalars())
+                self._body(self.nest.in_scalars())
                 items = [Directive("#if IRT_VECTOR"), *items, Directive("#else"), *self.code.items, Directive("#endif")]
         else:
-            self._body(self.nest.in_c_scalars())
+            self._body(self.nest.in_scalars())
             items = self.code.items
         attributes = [KEEP_BRANCHES] if _reads_under_conditions(self.kernel.body) else []
         attributes += [KEEP_READS] if {WRITE_OUT, KEEP_LOOP} & self.support.keys() else []

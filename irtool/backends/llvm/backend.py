@@ -12,6 +12,7 @@ from typing import Any
 
 from ... import __version__
 from ...diagnostics import ToolError, UsageError
+from ...selection.kernel import Selection
 from ...tir.program import Program
 from ..base import (
     ABSENT,
@@ -31,6 +32,7 @@ from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, ch
 from ..interface.names import Identifiers
 from ..toolchain.compiler import Compiler, split_words
 from ..toolchain.described import described_machine, instruction_sets
+from .nest import select_for_llvm
 from .program import LlvmOptions, ProgramWriter
 from .tools import NEITHER, Clang, InProcess, ObjectLibrary, has_llvmlite, how_to_get_one, linker
 
@@ -140,6 +142,9 @@ class Llvm(Backend):
             macros = InProcess(self.mcpu, self.mtriple, self.mattr).macros if has_llvmlite() else ""
         added = [s.macro for s in instruction_sets().values() if f"+{s.option}" in features]
         return f" {macros} {' '.join(added)} "
+
+    def selection(self) -> Selection:
+        return select_for_llvm(self.math == "strict")
 
     def emit(self, program: Program, request: Request) -> Sources:
         name, clang = request.name, self.clang

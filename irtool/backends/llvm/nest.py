@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 
-from ...selection.kernel import KernelNest, is_variable
+from ...selection.kernel import KernelNest, Selection, is_variable
 from ...selection.moves import moved_element
 from ...selection.vectors import ir
 from ...selection.vectors.lower import constant_indices, stores_of
@@ -36,7 +37,10 @@ from .library import Library
 from .types import stored_type, value_type, vector_type
 from .vectors import VectorPrinter
 
-_INDEX_LIMIT = 1 << 31
+
+def select_for_llvm(strict: bool) -> Selection:
+    """The forms that LLVM IR has: `strict`, functions of vectors with the results of libm only."""
+    return Selection(partial(function_for, strict=strict))
 
 
 class KernelWriter:
@@ -47,7 +51,7 @@ class KernelWriter:
         self.symbol = symbol
         self.library = library
         self.b = Builder()
-        self.nest = KernelNest(kernel, lambda call: function_for(call, strict))
+        self.nest = KernelNest(kernel, select_for_llvm(strict))
         self.expressions = Expressions(self.b, library, self.nest.simplify, self._load, self.nest.is_wide, not strict)
         self.places: dict[Buffer, str] = {}
         self.registers: dict[ir.Register, str] = {}
@@ -67,7 +71,7 @@ class KernelWriter:
         if k.has_workspace:
             self.workspace = f"%{self.b.fresh('ws')}"
             params.append(f"ptr noalias {self.workspace}")
-        self._statements(self.nest.in_vectors() if self.vector else self.nest.in_scalars())
+        self._statements(self.nest.selected())
         self.b.ret("void")
         return self.b.text(f"define internal void @{self.symbol}({', '.join(params)}) nounwind")
 

@@ -83,5 +83,7 @@ class NestLowering:
         lowering = MatrixLowering(tile, self.simplify)
         self.matrices.update(dict.fromkeys(tile.updates, lowering))
         begin, end = (Lowered(Seq(()), body) for body in (lowering.begin(), lowering.end()))
+        if not lowering.second:
+            return Allocate(s.buffer, seq([*tile.before, *tile.during, end, *tile.after]))
         body = seq([*tile.before, begin, *tile.during, end, *tile.after])
-        return Allocate(s.buffer, Allocate(lowering.spare, body) if lowering.second else body)
+        return Allocate(s.buffer, Allocate(lowering.spare, body))
