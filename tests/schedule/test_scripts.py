@@ -79,7 +79,7 @@ MISTAKES = {
     "winograd(tile=4, tiles=2, filters=8, lanes=8)": "the stage is no convolution that winograd supports",
     "attention(rows=2, keys=4, lanes=4)": "the stage is no attention",
     "partition_windows(ax0)": "the stage is no reduction of windows",
-    "compute_in_bands(ax1, 2)": "no stage, or another than the next one, reads this one",
+    "compute_in_bands(ax1, 2)": "another stage than the next one reads this one",
     "block_reduction(ax1, 4, along=ax0)": "nothing is reduced",
     "tensorize(ax1, dot4_u8s8)": "ax1 is not a loop of the reduction",
     "tensorize(ax1, dot4_u8u4)": "unknown intrinsic dot4_u8u4",

@@ -1,12 +1,11 @@
-"""Arrays that the stack has no room for move to the workspace.
+"""Arrays that exceed the stack move to the workspace.
 
     parallel for t in 64: allocate data: float32[36, 8, 64] local; …
     ⇒
     parallel for t in 64: allocate data: float32[36, 8, 64] global.thread; …
 
-What a thread fills in a loop that threads share stays its own: the workspace has a part for each thread. Smaller arrays stay on the
-stack, as many of them as there is room for beside what compilers put there: registers that are in use at a time, and the frames of
-what calls kernels.
+Arrays inside of a parallel loop stay private: the workspace has a part for each thread. Smaller arrays stay on the stack as long
+as they fit beside what compilers put there: spilled registers, and the frames of the kernels' callers.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from ..core.program_rewriter import replace_kernels
 
 
 def bound_stack(program: Program, target: VectorTarget) -> None:
-    """Moves arrays of the program's kernels, so that a run keeps to `target.stack_bytes`."""
+    """Moves arrays of the program's kernels, so that a run stays within `target.stack_bytes`."""
     program.call_bytes, program.spare_bytes = frame_bytes(target), spare_bytes(target)
     available = max(0, target.stack_bytes - program.call_bytes - host_bytes(program))
     replace_kernels(program, lambda k: _bounded(k, available), finished=True)
 
 
 def _bounded(k: Kernel, available: int) -> Kernel:
-    """The kernel with so many bytes of arrays on the stack at most: the largest ones move first."""
+    """The kernel with at most `available` bytes of arrays on the stack: the largest ones move first."""
     arrays = stack_arrays(k.body)
     taken = sum(b.nbytes for b in arrays)
     moving: set[Buffer] = set()
@@ -47,7 +46,7 @@ def _bounded(k: Kernel, available: int) -> Kernel:
 
 
 def _places(root: Stmt, moving: set[Buffer]) -> Iterator[tuple[Buffer, Scope]]:
-    """Where each of some buffers moves to: what lies inside of a loop that threads share, or around one, is each thread's own."""
+    """The new scope of each of some buffers: an array inside of a parallel loop, or around one, becomes private to its thread."""
     stack: list[tuple[Stmt, bool]] = [(root, False)]
     while stack:
         s, shared = stack.pop()

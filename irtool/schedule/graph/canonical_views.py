@@ -1,11 +1,11 @@
-"""Images in the shape that they were made in, past the reshapes behind them.
+"""Reads of images in the shape of their producer, through reshapes.
 
-    for g, k, y, x: acc += p[g, k, y, x]           p: (16, 4, 56, 56), which a kernel has made as (64, 56, 56)
+    for g, k, y, x: acc += p[g, k, y, x]           p: (16, 4, 56, 56), which a kernel has computed as (64, 56, 56)
 
     ⇒   for g, k, y, x: acc += p[g * 4 + k, y, x]
 
-Tensors that are seen under several shapes stay row-major, and so do all that are computed with them. A normalisation of
-groups sees its channels as groups of channels: with it, convolutions would have no blocks of channels.
+Tensors that kernels read under several shapes stay row-major, and so do all tensors that share a kernel with them. A group
+normalisation reads its channels as groups of channels: it would keep the convolutions around it from blocks of channels.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ..core.affine import simplifier
 from ..core.program_rewriter import ProgramRewriter
 
 IMAGE_AXES = 4
-"""Axes of an image, at least: one of a batch, with channels, rows and columns."""
+"""The fewest axes of an image: batch, channels, rows and columns."""
 
 Shape = tuple[int, ...]
 
 
 def read_canonical_views(program: Program, target: VectorTarget) -> None:
-    """Every kernel that reads images under another shape reads them in their own, where that takes no divisions."""
+    """Makes kernels read images in the shape of their producer, if that needs no divisions of indices."""
     with ProgramRewriter(program) as rewriter:
         for k, calls in rewriter.open_kernels():
             rewriter.replace(calls, _in_own_shapes(k, calls))
@@ -46,7 +46,7 @@ def _in_own_shapes(k: Kernel, runs: Sequence[RunKernel]) -> Kernel:
 
 
 def reading_own_shape(k: Kernel, n: int, shape: Shape) -> Kernel | None:
-    """The kernel with an input of another shape; None if that takes divisions."""
+    """The kernel with an input of another shape; None if that needs divisions."""
     b = k.inputs[n]
     own = b.replace(shape=shape)
     stages = [_reading(f, b, own) for f in k.stages]
@@ -57,7 +57,7 @@ def reading_own_shape(k: Kernel, n: int, shape: Shape) -> Kernel | None:
 
 
 def _reading(form: AnyForm, b: Buffer, own: Buffer) -> AnyForm | None:
-    """The form with a buffer in its own shape; None if that takes divisions."""
+    """The form with a buffer in the shape of its producer; None if that needs divisions."""
     if b not in buffers_read(form):
         return form
     if isinstance(form, Steps):
@@ -82,7 +82,7 @@ def _divisions(indices: Sequence[Expr]) -> int:
 
 
 def reshaped(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifier) -> list[Expr] | None:
-    """The indices of an element in another shape of as many elements; None if these have no axes in common."""
+    """The indices of an element in another shape of the same size; None if the shapes have no axes in common."""
     digits: list[Expr] = []
     at, to = 0, 0
     while at < len(old) or to < len(new):
@@ -104,7 +104,7 @@ def reshaped(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifi
 
 
 def _digits(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifier) -> list[Expr]:
-    """The indices along some axes that are as long together as others."""
+    """The indices along the axes `new` for indices along the axes `old`, which have the same number of elements."""
     place: Expr = const(0)
     for i, n in zip(indices, old, strict=True):
         place = place * n + i

@@ -1,12 +1,12 @@
-"""Axes of two loop nests that pass over the same elements, split until both nests have the same ones.
+"""Axes of two loop nests over the same elements, split until both nests have the same ones.
 
 ::
 
     for m, c: s[m, c] = …                      m = h * 8 + w
     for c, h, w: … s[h * 8 + w, c] …    ⇒      for h, w, c: …        for both
 
-The place of an element in memory is a number whose digits are the steps of the loops: digits of strides 1, 64, 512 with extents
-64, 8, 4, say. Two systems of digits for the same numbers have a common refinement where their strides divide each other.
+The offset of an element in memory is a number whose digits are the steps of the loops: for example digits of strides 1, 64, 512
+with extents 64, 8, 4. Two systems of digits for the same numbers have a common refinement if their strides divide each other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..core.forms import Loop
 
 @dataclass(frozen=True)
 class Digit:
-    """An axis as a digit of places: it moves by `stride` elements a step."""
+    """An axis as a digit of offsets, with a `stride` in elements."""
 
     stride: int
     extent: int
@@ -36,7 +36,7 @@ class CommonAxes:
 
     Attributes:
         loops: in the order of the first nest.
-        first, second: what the variables of either nest are, in the refined ones.
+        first, second: the variables of each nest in terms of the refined ones.
         split: variables of the first nest that were split.
     """
 
@@ -49,8 +49,10 @@ class CommonAxes:
 def find_common_axes(
     first: Sequence[Loop], place: Expr, second: Sequence[Loop], other: Expr, size: int
 ) -> CommonAxes | None:
-    """Axes in which a nest that writes `size` elements at `place`, each once, and one that reads them at `other`, each once, are
-    the same; None if they write or read otherwise, or if there are no such axes."""
+    """The common axes of a nest that writes `size` elements at `place`, each once, and one that reads them at `other`, each once.
+
+    None if the nests write or read otherwise, or have no such axes.
+    """
     a, b = _digits(first, place, size), _digits(second, other, size)
     if a is None or b is None:
         return None
@@ -73,8 +75,8 @@ def find_common_axes(
 
 
 Digits = tuple[dict[Expr, Expr], list[Digit], list[Loop]]
-"""What the given variables are in the variables of the digits, the digits with the lowest first, and the digits as loops in the
-order of the given ones."""
+"""The values of the original variables in those of the digits, the digits with the lowest first, and the digits as loops in the
+original order."""
 
 
 def _composed(a: Digits, digits: Mapping[int, Digit], bounds: Sequence[int]) -> dict[Expr, Expr]:
@@ -89,7 +91,7 @@ def _composed(a: Digits, digits: Mapping[int, Digit], bounds: Sequence[int]) -> 
 
 
 def _digits(loops: Sequence[Loop], place: Expr, size: int) -> Digits | None:
-    """The loops as digits of the places that they pass; axes that the place divides are split first."""
+    """The loops as digits of the offsets; axes that the offset divides are split first."""
     current = list(loops)
     values: dict[Expr, Expr] = {}
     while True:

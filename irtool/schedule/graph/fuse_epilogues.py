@@ -3,8 +3,8 @@
     s = dense(x, w)                        (a kernel)        for m, c: acc = …;
     y = gelu(transpose(reshape(s)) + b)    (a kernel)   ⇒       y[c, m // 8, m % 8] = gelu(acc + b[c])
 
-Operators are fused by what they are (`FuseOps`), kernels here by what they do: the second one passes over the elements of the
-first one's result, each once, in whatever order. Where its own order can be kept in vectors, the result needs no memory.
+`FuseOps` fuses operators by their kinds; here kernels are fused by their loop nests: the second kernel reads each element of the
+first one's result once, in any order. If the fused nest still has vectors, the result needs no memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .step_lists import Mentions
 
 
 def fuse_epilogues(program: Program, target: VectorTarget) -> None:
-    """Fuses every pair that can be fused in every function of the program."""
+    """Fuses all pairs of kernels that allow it, in every function of the program."""
 
     def with_epilogue(merged: MergedStages, facts: Hashable) -> Kernel | None:
         constants, blocks = cast(tuple[frozenset[int], bool], facts)
@@ -56,7 +56,7 @@ def fuse_epilogues(program: Program, target: VectorTarget) -> None:
 
 
 def _only_reader(body: Sequence, at: int, mentions: Mentions) -> int | None:
-    """The index of the only step that reads the result of a call, once, if only calls are between them."""
+    """The index of the only step that reads the result of a call, once, if only calls are between the two steps."""
     first = body[at]
     if first.kernel.finished or len(first.outputs) != 1:
         return None
@@ -74,7 +74,8 @@ def _only_reader(body: Sequence, at: int, mentions: Mentions) -> int | None:
 
 
 def _reads_blocks(s: RunKernel, slot: Slot) -> bool:
-    """True if a kernel reads blocks of a slot as well as rows: it is no matrix that is multiplied by another computed one."""
+    """True if a kernel can read a slot in blocks as well as in rows: the slot is no factor of a product of two computed
+    matrices."""
     if s.kernel.finished:
         return False
     constants = {p for x, p in zip(s.inputs, s.kernel.inputs) if x.resolve().kind == CONSTANT}
@@ -94,8 +95,11 @@ def _reads_blocks(s: RunKernel, slot: Slot) -> bool:
 def _join_forms(
     first: Sequence[AnyForm], result: Buffer, after: Sequence[AnyForm], read: Buffer, out: Buffer
 ) -> tuple[Map | Reduction, CommonAxes] | None:
-    """The last stage of the first kernel with that of the second as its epilogue, and the axes of both; None if that one, and
-    no other, does not read each element of the result just once. The result is `read` in the second one."""
+    """The last stage of the first kernel, with that of the second as its epilogue, and the common axes; the result is `read` in
+    the second.
+
+    None unless that stage, and no other, reads each element of the result exactly once.
+    """
     if not first or not after:
         return None
     last, second = first[-1], after[-1]
@@ -120,7 +124,7 @@ def _join_forms(
     looks_up = any(looked_up(e) is not None for e in post_order(then.value))
     same = result.shape == read.shape == out.shape and bounds(out.offset(then.indices)) in simplified
     if same and not looks_up:
-        return None  # nothing lies between them: whether they are one kernel has been decided by what they are
+        return None  # no view is between them: FuseOps has decided whether they are one kernel
     axes = find_common_axes(last.loops, result.offset(store.indices), second.loops, next(iter(simplified)), result.size)
     if axes is None:
         return None
@@ -158,7 +162,7 @@ def _keeps_vectors(
     blocks: bool,
     target: VectorTarget,
 ) -> bool:
-    """True if the axis along which the first kernel works in vectors is contiguous in the new result, or can be in its blocks."""
+    """True if the vector axis of the first kernel is contiguous in the new result, or can be in its blocks."""
     assert isinstance(before, Map | Reduction)
     store = after.stores[0]
     lanes = target.lanes(dtypes.itemsize(store.buffer.dtype))

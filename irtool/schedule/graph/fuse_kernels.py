@@ -4,8 +4,8 @@
     v = variance(x, m) (a kernel)         ⇒      for i: m' = mean(x[i, :]); v' = variance(x[i, :], m');
     y = f(x, m, v)     (a kernel)                       y[i, :] = f(x[i, :], m', v')
 
-A row is then in the L1 cache when it is read again, and what passes from one to the other needs memory for one row.
-Kernels are joined only if one loop over rows comes of it, in which every result between them is a local row.
+A row is then in the L1 cache when it is read again, and intermediate results need memory for one row. Kernels are merged only if
+the result is one loop over rows, in which every intermediate result is a local row.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .step_lists import Mentions
 
 
 def fuse_kernels(program: Program, target: VectorTarget) -> None:
-    """Fuses every pair that can be fused in every function of the program."""
+    """Fuses all pairs of kernels that allow it, in every function of the program."""
     rows: dict[Kernel, int] = {}
 
     def rows_of(k: Kernel) -> int:
-        """Into how many rows the kernel's work falls; -1 if it is all element by element, 0 if it does something else."""
+        """The number of rows that the kernel sums; -1 if it is elementwise, 0 for other kernels."""
         if k not in rows:
             rows[k] = row_count(k.stages, target)
         return rows[k]
@@ -65,13 +65,15 @@ def _next_call(body: Sequence, at: int, mentions: Mentions) -> int | None:
 
 
 def _is_one_loop(kernel: Kernel) -> bool:
-    """True if all of the kernel is one loop, and nothing lies in the workspace."""
+    """True if the kernel is a single loop, without buffers in the workspace."""
     return isinstance(kernel.body, For)
 
 
 def _in_place(kernel: Kernel) -> list[tuple[int, int]]:
-    """Pairs (input, output) that may share memory when the stages run one after the other, or row by row: the stage that
-    writes the output reads the input at the same place, and those after it do not read it."""
+    """Pairs (input, output) that may share memory if the stages run one after the other, or row by row.
+
+    The stage that writes the output reads the input at the same place, and later stages do not read it.
+    """
     in_place = []
     for o, out in enumerate(kernel.outputs):
         writers = [n for n, form in enumerate(kernel.stages) if any(x.buffer is out for x in stores_of(form))]

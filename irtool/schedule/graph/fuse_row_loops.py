@@ -1,13 +1,13 @@
-"""Stages that work row by row, in one loop over the rows.
+"""Fusion of stages over the same rows into one loop over the rows.
 
     for i: m[i] = max(x[i, :])                 for i:
     for i: e[i, :] = exp(x[i, :] - m[i])   ⇒     m' = max(x[i, :]); e'[:] = exp(x[i, :] - m')
     for i: s[i] = sum(e[i, :])                   s' = sum(e'[:]);   y[i, :] = e'[:] / s'
     for i: y[i, :] = e[i, :] / s[i]
 
-Two loops become one where no step of the second touches what another step of the first writes, or the other way round:
-where each step has its own part of every buffer that one of them writes. What is written and read within a step only
-needs memory for one step, and stays in the L1 cache.
+Two loops become one if no step of either accesses elements that another step of the other one writes: each step has a part of its
+own of every buffer that one of them writes. Elements that are written and read within a step need memory for one step only, and
+stay in the L1 cache.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from ...tir.vector_target import VectorTarget
 from ..core.data_affinity import shares_inside
 
 Access = tuple[Buffer, Expr, bool]
-"""A buffer, the place of an element in it, and whether it is written."""
+"""A buffer, the offset of an element in it, and True for a write."""
 
 
 def fuse_row_loops(kernel: Kernel, target: VectorTarget) -> Kernel:
@@ -57,7 +57,7 @@ def fuse_stages(
 ) -> tuple[list[Stmt], list[Buffer]]:
     """The scheduled stages with their loops over rows fused, and the temporaries that still need memory.
 
-    `same`: pairs of buffers that may be one and the same memory.
+    `same`: pairs of buffers that may share memory.
     """
     units = [u for s in stages for u in statements(s)]
     alias = {b: a for a, b in same}
@@ -111,7 +111,7 @@ def _accesses(s: Stmt, alias: dict[Buffer, Buffer]) -> list[Access]:
 
 
 def _is_row_loop(s: For) -> bool:
-    """True for a loop of which threads share the steps, or nothing: what they share inside of one they would not in a joined one."""
+    """True for a serial or parallel loop without parallel loops inside, which would not be shared in a fused one."""
     return s.kind in (PARALLEL, SERIAL) and not any(
         isinstance(x, For) and x.kind == PARALLEL for x in pre_order(s.body)
     )
@@ -147,8 +147,11 @@ def _independent(group: Sequence[For], seen: Sequence[Sequence[Access]], new: Fo
 
 
 def _are_for_threads(loops: Sequence[For], accesses: Sequence[Sequence[Access]], target: VectorTarget) -> bool:
-    """True for loops that have loops right inside for threads to share as well, and pass each other nothing, where joined ones would
-    not do for threads: few steps, such as 3 for 2 threads, or steps that all read much of what other threads wrote."""
+    """True for parallel loops around loops that threads could share as well, if a fused loop would not suit threads.
+
+    The loops pass each other no results; a fused loop would have few steps, such as 3 for 2 threads, or steps that all read much
+    of what other threads wrote.
+    """
     if any(x.kind != PARALLEL for x in loops):
         return False
     inside = [x.body for x in loops if isinstance(x.body, For) and x.body.kind == SERIAL]
@@ -165,7 +168,7 @@ def _are_for_threads(loops: Sequence[For], accesses: Sequence[Sequence[Access]],
 
 
 def _own_part(loop: For, indices: Sequence[Expr]) -> int:
-    """Elements of a part of a buffer, if step n of the loop touches the n-th part only; -1 if it touches nothing, else 0."""
+    """The elements of a part of a buffer, if step n of the loop accesses the n-th part only; -1 without accesses, otherwise 0."""
     if not indices:
         return -1
     simplify = _bounds(loop)
@@ -184,7 +187,8 @@ def _own_part(loop: For, indices: Sequence[Expr]) -> int:
 
 
 def _part(s: Stmt, b: Buffer) -> int:
-    """The part of a buffer that each step of a loop has for itself; 0 if they share it, or if it is read before written."""
+    """The size of the part of a buffer that each step of a loop has for itself; 0 if steps share it, or read it before they write
+    it."""
     if not isinstance(s, For):
         return 0
     mine = [(i, w) for x, i, w in _accesses(s, {}) if x is b]
@@ -194,7 +198,7 @@ def _part(s: Stmt, b: Buffer) -> int:
 
 
 def _joined(group: Sequence[For], target: VectorTarget) -> Stmt:
-    """One loop, in which each stage does a few rows before the next one does, if enough steps are left for threads to share."""
+    """One loop, in which each stage computes a few rows before the next one does, if enough steps remain for threads to share."""
     if len(group) == 1:
         return group[0]
     extent = group[0].steps
@@ -215,8 +219,10 @@ def _joined(group: Sequence[For], target: VectorTarget) -> Stmt:
 
 
 def _with_rows_joined(outer: Stmt, alias: dict[Buffer, Buffer]) -> Stmt:
-    """The loop with one loop inside, in place of several over the same rows that pass each other nothing, such as those of the first
-    column of an image, the last one and all others: threads can share the rows then."""
+    """The loop with one loop inside, in place of several over the same rows that pass each other no results.
+
+    Such loops compute the first column of an image, the last one and all others; threads can share the rows then.
+    """
     if not isinstance(outer, For) or not isinstance(outer.body, Seq):
         return outer
     loops = [s for s in outer.body.stmts if isinstance(s, For) and s.kind == SERIAL and isinstance(s.extent, Const)]
@@ -235,7 +241,7 @@ def _with_rows_joined(outer: Stmt, alias: dict[Buffer, Buffer]) -> Stmt:
 
 
 def _without(outer: For, accesses_of: Sequence[Sequence[Access]]) -> list[list[Access]] | None:
-    """The accesses in the first step of a loop; None if those to a buffer do not all move by the same distance with each step."""
+    """The accesses in the first step of a loop; None if the writes to a buffer have no common stride along the loop."""
     simplify, var = _bounds(outer), outer.var
     distances: dict[Buffer, int] = {}
     moved: list[list[Access]] = []
@@ -252,8 +258,8 @@ def _without(outer: For, accesses_of: Sequence[Sequence[Access]]) -> list[list[A
 
 
 def _inside(body: Stmt, step: Var, several: int) -> Stmt:
-    """A loop over a few rows around what is done for one: around its vectors, if that is all there is, so that rows share
-    what is the same for them."""
+    """A loop over a few rows around the statements for one row, or around its innermost vectors, so that rows share common
+    operands."""
     if any(isinstance(s, Allocate | Let | If | While) for s in pre_order(body)):
         return For(step, several, body)
     if isinstance(body, Seq):
@@ -265,7 +271,7 @@ def _inside(body: Stmt, step: Var, several: int) -> Stmt:
 
 
 def _with_row(s: Stmt, b: Buffer, part: int) -> Stmt:
-    """The loop with a row of its own for each step in place of the buffer."""
+    """The loop with a local row for each step in place of the buffer."""
     assert isinstance(s, For)
     simplify = _bounds(s)
     row = b.replace(shape=(part,), scope=Scope.LOCAL)

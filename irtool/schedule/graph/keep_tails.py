@@ -1,11 +1,12 @@
-"""Sums of a number and a function close to its negative, such as 1 + erf(x): one function computes the difference.
+"""Sums of a number and a function close to its negative, such as 1 + erf(x), computed by one function.
 
     1 + erf(x)              ⇒  erfc(-x)
     1 + tanh(x)             ⇒  sigmoid(2 * x) * 2
     1 - sigmoid(x)          ⇒  sigmoid(-x)
     0.5 + erf(x) * 0.5      ⇒  erfc(-x) * 0.5
 
-The difference keeps no digit of what is far below 1: GELU would be 0 below -5. `interp.complements` is the same for the interpreter.
+A difference keeps no digits of results far below 1: GELU would be 0 below -5. `interp.complements` does the same for the
+interpreter.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from ...tir.expr import Binary, Call, Const, Expr, children, const, mul, post_or
 from ...tir.forms import AnyForm, LoopForm, Steps, expressions_of, rewrite_form
 
 ODD = ("erf", "tanh")
-"""Functions of which f(-x) is -f(x): their sums are differences as well."""
+"""Functions with f(-x) = -f(x), whose sums are differences as well."""
 
 
 class _Sum(NamedTuple):
-    """`total - total * f(sign * x)`: the call of f(x), and it or what it is multiplied by."""
+    """`total - total * f(sign * x)`: the call of f(x), and the other operand, which is the call or its product with a number."""
 
     total: float
     sign: int
@@ -31,14 +32,14 @@ class _Sum(NamedTuple):
 
 
 def keep_tails(form: AnyForm) -> AnyForm:
-    """The form with such sums made so; where others read the function too, which would be computed twice, they stay."""
+    """The form with such sums replaced; sums stay if other expressions read the function too, which would be computed twice."""
     if isinstance(form, Steps):
         return form
     while True:
         sums = _sums_alone(form)
         if not sums:
             return form
-        # One inside of another is found the next time: its operands are no longer those that were found.
+        # A sum inside of another is replaced in the next round, as its operands are new.
         form = rewrite_form(form, partial(_replaced, sums))
 
 
@@ -47,7 +48,7 @@ def _replaced(sums: Mapping[Expr, _Sum], e: Expr) -> Expr:
 
 
 def _sums_alone(form: LoopForm) -> dict[Expr, _Sum]:
-    """The sums whose functions only such sums read."""
+    """The sums whose functions no other expressions read."""
     nodes = post_order(*expressions_of(form))
     if all(_function(e) is None for e in nodes):
         return {}
@@ -78,7 +79,7 @@ def _sum(e: Expr) -> _Sum | None:
 
 
 def _factor(e: Expr) -> tuple[float, Call | None]:
-    """A function and its factor."""
+    """The factor of a function call, and the call; None without a call."""
     if isinstance(e, Binary) and e.op == "*":
         for number, other in ((e.a, e.b), (e.b, e.a)):
             if isinstance(number, Const):
@@ -101,7 +102,7 @@ def _complement(s: _Sum) -> Expr:
 
 
 def _scaled(x: Expr, by: int) -> Expr:
-    """`x` times a power of two, or its negative: of a product with a number, by that number."""
+    """`x` times a power of two or its negative; if `x` is a product with a number, that number is scaled."""
     if by == 1:
         return x
     if isinstance(x, Binary) and x.op == "*":

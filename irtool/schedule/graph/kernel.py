@@ -1,4 +1,4 @@
-"""Schedules a kernel: each of its stages by the strategy that wins it."""
+"""Scheduling of a kernel: a strategy for each of its stages."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..windows.bands import Banded, choose_rows
 
 
 def schedule_kernel(kernel: Kernel, target: VectorTarget) -> Kernel:
-    """The kernel with the nests that its stages' strategies make; its `choice` tells of them."""
+    """The kernel with the nests of its stages' strategies; its `choice` names these."""
     scheduler = _Scheduler(kernel.name, target, kernel.same_memory, list(kernel.temporaries))
     nests = scheduler.run(kernel.stages)
-    choice = Choice("loops", "there is nothing to do")
+    choice = Choice("loops", "the kernel has no stages")
     if scheduler.choices:
         main = scheduler.choices[max(range(len(scheduler.choices)), key=lambda n: scheduler.work[n])]
         choice = Choice(main.strategy, main.reason, tuple(scheduler.choices))
@@ -31,18 +31,18 @@ def schedule_kernel(kernel: Kernel, target: VectorTarget) -> Kernel:
 
 @dataclass
 class _Scheduler:
-    """Schedules the stages of one kernel. `same`: pairs of an input and an output that may lie in the same memory."""
+    """Schedules the stages of one kernel. `same`: pairs of an input and an output that may share memory."""
 
     name: str
     target: VectorTarget
     same: list[tuple[Buffer, Buffer]]
     buffers: list[Buffer]
-    """What lies in the workspace."""
+    """The buffers in the workspace."""
 
     choices: list[StageChoice] = field(default_factory=list)
     work: list[int] = field(default_factory=list)
     rows: int = 0
-    """How many rows are summed, where stages are sums of rows or work on their elements."""
+    """The number of rows, if all stages are sums of rows or elementwise."""
 
     main: int = 0
     """The number of the stage with the most work."""
@@ -83,7 +83,7 @@ class _Scheduler:
         return nest
 
     def _in_bands(self, at: int, forms: Sequence[AnyForm]) -> Banded | None:
-        """A copy and the reduction behind it in bands: where a script says so, or that is of use and nothing else reads the
+        """A copy and the reduction behind it in bands, if a script says so, or if that is faster and nothing else reads the
         copy."""
         copy = forms[at]
         reader = forms[at + 1] if at + 1 < len(forms) else None
@@ -93,7 +93,7 @@ class _Scheduler:
             return None
         if not isinstance(copy, Map) or not isinstance(reader, Reduction) or not self._is_read_once(copy, forms):
             if by_hand is not None:
-                raise by_hand.refused("no stage, or another than the next one, reads this one")
+                raise by_hand.refused("another stage than the next one reads this one, or none does")
             return None
         if by_hand is not None:
             return by_hand.on_stages(copy, reader)
@@ -101,5 +101,5 @@ class _Scheduler:
         return compute_in_bands((copy, reader), reader.loops[band.loop][0], band.rows) if band is not None else None
 
     def _is_read_once(self, copy: Map, forms: Sequence[AnyForm]) -> bool:
-        """True if one stage alone reads what another makes."""
+        """True if exactly one stage reads the copy."""
         return sum(1 for x in forms if copy.stores[0].buffer in buffers_read(x)) == 1

@@ -1,12 +1,12 @@
-"""Results of convolutions that are read under another shape as well, copied for those who read them so.
+"""Copies of convolution results for kernels that read them under another shape.
 
     c = conv2d(x, w)                              c = conv2d(x, w)
     a = batch_matmul(reshape(c), m)       ⇒       d = c
     y = c + a                                     a = batch_matmul(reshape(d), m)
                                                   y = c + a
 
-Tensors that are seen under several shapes stay row-major. A convolution whose result does has no channels side by side, and cannot be
-transformed, which may cost far more than the copy.
+Tensors that kernels read under several shapes stay row-major. A convolution with a row-major result has no contiguous channels,
+and Winograd cannot transform it, which may cost far more than the copy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NAME = "tvmgen_default_fused_copy"
 
 
 def materialize_views(program: Program, target: VectorTarget) -> None:
-    """Puts a copy behind every convolution for which that pays."""
+    """Inserts a copy behind every convolution for which that is faster."""
     copies: dict[tuple[tuple[int, ...], str], Kernel] = {}
     names = {k.name for k in program.kernels}
 
@@ -51,7 +51,8 @@ def materialize_views(program: Program, target: VectorTarget) -> None:
 
 
 def _that_see_another_shape(slot: Slot, producer: RunKernel, users: list[object]) -> list[RunKernel]:
-    """Those who read a result under another shape, if all who name it are calls of kernels whose layouts are still to be chosen."""
+    """The calls that read a result under another shape, if all steps that name it are calls of kernels whose layouts are not
+    chosen yet."""
     other_users: dict[RunKernel, None] = {}
     for s in users:
         if not isinstance(s, RunKernel) or s.kernel.finished:
@@ -65,7 +66,7 @@ def _that_see_another_shape(slot: Slot, producer: RunKernel, users: list[object]
 
 
 def _saved(s: RunKernel, target: VectorTarget) -> float:
-    """Cycles that a call takes less if it is a transformed convolution."""
+    """The cycles that Winograd saves for the convolutions of a call."""
     transforms = (better_transform(c, target, layouts=False) for c in convolutions_of(s))
     return sum(t.saved for t in transforms if t is not None)
 
@@ -77,7 +78,7 @@ def _copied(
     copies: dict[tuple[tuple[int, ...], str], Kernel],
     names: set[str],
 ) -> RunKernel:
-    """The copy of a result, which takes its place for some who read it."""
+    """The copy of a result, which some of its readers read instead."""
     copy = Slot(f"{slot.name}_copy", slot.shape, slot.dtype, TEMP)
     for s in readers:
         views = [x.resolve() is slot and b.shape != slot.shape for x, b in zip(s.inputs, s.kernel.inputs)]

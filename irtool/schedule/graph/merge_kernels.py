@@ -3,7 +3,7 @@
     t = a(x)          (a kernel)
     y = b(t, x)       (a kernel)         ⇒         y = ab(x):  the stages of a, which write t', and those of b, which read it
 
-Which calls are merged, and what becomes of the stages, is up to a rule; the calls of equal pairs share a kernel.
+A rule decides which calls are merged, and schedules their stages; calls of equal pairs share a kernel.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from ...tir.stmt import Buffer, Scope
 from .step_lists import Mentions, fused_facts, rewrite_step_lists
 
 View = tuple[Slot, tuple[int, ...]]
-"""A slot in the shape in which a kernel reads or writes it."""
+"""A slot in the shape under which a kernel reads or writes it."""
 
 
 @dataclass(frozen=True)
 class MergedStages:
-    """The stages of two kernels over buffers of their own.
+    """The stages of two kernels over common buffers.
 
     Attributes:
         first, second: the stages of each.
         inputs, outputs: the parameters.
-        between: what the first one writes for the second one only: as which buffer it is written, and as which it is read. They are one
-            buffer if both kernels see the same shape.
+        between: the buffers that the first one writes for the second one only: the buffer that is written, and the one that is
+            read. They are one buffer if both kernels see the same shape.
         temporaries: those of both kernels, the second one's first.
         kernels: the kernels.
     """
@@ -55,15 +55,16 @@ class MergedStages:
 
 
 class Merger:
-    """Merges calls, by a rule that makes a kernel of the stages of two, or refuses. What the rule depends on besides the kernels and
-    what they have in common is in the `facts` of a merge."""
+    """Merges calls by a rule that builds a kernel from the stages of two, or refuses. `facts` of a merge are the rule's other
+    inputs, besides the kernels and their common slots."""
 
     def __init__(self, rule: Callable[[MergedStages, Hashable], Kernel | None]) -> None:
         self.rule = rule
         self._kernels: dict[Hashable, Kernel | None] = {}
 
     def merge(self, a: RunKernel, b: RunKernel, between: Sequence[Slot], facts: Hashable = None) -> RunKernel | None:
-        """The call in the place of two that run one after the other; `between`: results of the first that only the second one names."""
+        """The call in place of two that run one after the other. `between`: results of the first that only the second one
+        names."""
         first, second = (
             [(x.resolve(), p.shape) for x, p in zip((*s.inputs, *s.outputs), s.kernel.params)] for s in (a, b)
         )
@@ -91,7 +92,8 @@ def _merged(
     names: Mapping[View, str],
     between: Sequence[Slot],
 ) -> MergedStages | None:
-    """The stages of two kernels; `names`: of the inputs. None if the kernels expect other layouts of the same tensor."""
+    """The stages of two kernels. `names`: those of the inputs. None if the kernels expect different layouts of the same
+    tensor."""
     buffers: dict[View, Buffer] = {}
     stages: list[list[AnyForm]] = []
     temporaries: list[Buffer] = []
@@ -128,7 +130,8 @@ def merge_with_readers(
     reader: Callable[[Sequence, int, Mentions], int | None],
     merge: Callable[[RunKernel, RunKernel, Mentions], RunKernel | None],
 ) -> None:
-    """Merges calls with later ones in every function of the program: `reader` says with which step of a list the one at an index may be."""
+    """Merges calls with later ones in every function of the program. `reader`: the index of the later step that the call at an
+    index may be merged with."""
 
     def change(body: list, mentions: Mentions) -> None:
         at = 0
@@ -139,7 +142,7 @@ def merge_with_readers(
                 at += 1
                 continue
             mentions.fused((body[at], body[n]), both)
-            # In the first one's place, inputs live no longer; it takes that if all that the second one reads is there.
+            # Fuse into the earlier position if all inputs are ready: shorter live ranges.
             written = {x.resolve() for s in body[at + 1 : n] for x in s.outputs}
             early = written.isdisjoint(x.resolve() for x in both.inputs)
             body[at if early else n] = both

@@ -1,10 +1,10 @@
-"""Kernels that differ in numbers only become one that reads them.
+"""Kernels that differ in constants only, replaced by one that reads them.
 
     y[i] = uint8(x[i] * 0.031 + 12)                              y[i] = uint8(x[i] * numbers[0] + integers[0])
     y[i] = uint8(x[i] * 0.048 + 12)  …                     ⇒     run with [0.031], [0.048], …
 
-The layers of a quantized network have scales and zero points of their own, and are the same otherwise. So the code of a network
-with twelve equal layers is that of one, as it is in floating point, and is scheduled, written and compiled once.
+The layers of a quantized network have different scales and zero points, and are equal otherwise. So the code of a network with
+twelve equal layers is that of one, as in floating point, and is scheduled, written and compiled once.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from ..core.program_rewriter import ProgramRewriter
 from ..cost.machine import SHARED_KERNELS
 
 _NUMBERS = {"float32": "numbers", "int32": "integers"}
-"""The dtypes of numbers that are read, and what the buffers are called."""
+"""The dtypes of numbers that are read, with the names of their buffers."""
 
 _OPERATIONS = {
     "float32": ("+", "-", "*", "/", "min", "max", "minimum", "maximum"),
     "int32": ("+", "-", "*", "min", "max"),
 }
-"""What numbers may be an operand of: the other operand is as good a vector then, whatever they are."""
+"""The operations whose operands may be read from memory: they vectorize as well for any number."""
 
 Place = tuple[int, int]
-"""An operand: the number of an operation and 0 or 1."""
+"""An operand: the number of an operation, and 0 or 1."""
 
 
 def share_kernels(program: Program, target: VectorTarget) -> None:
-    """Puts one kernel in the place of several that differ in numbers only."""
+    """Replaces kernels that differ in numbers only by one kernel."""
     groups: dict[Hashable, list[tuple[Kernel, _Skeleton]]] = {}
     for kernel in program.kernels:
         if not kernel.finished and kernel.copies is None and _has_loops(kernel):
@@ -54,7 +54,7 @@ def _has_loops(kernel: Kernel) -> bool:
 
 
 def _share(group: Sequence[tuple[Kernel, _Skeleton]], rewriter: ProgramRewriter) -> None:
-    """Runs the first kernel of a group in the place of all, with the numbers of each as constants."""
+    """Runs the first kernel of a group in place of all, with the numbers of each as constants."""
     first, skeleton = group[0]
     different: dict[str, list[Place]] = {d: [] for d in _NUMBERS}
     for place, c in skeleton.numbers.items():
@@ -78,12 +78,12 @@ def _constant(b: Buffer, numbers: Sequence[Const]) -> Slot:
 
 
 def _exact(c: Const) -> Hashable:
-    """What tells numbers apart, zeros of either sign too."""
+    """A key that is equal for equal numbers only, with zeros of either sign distinguished."""
     return c.dtype, repr(c.value)
 
 
 def _calls(several: Sequence[Sequence[str]]) -> list[str]:
-    """What the kernels compute, as text: attributes that differ are left open."""
+    """The operator calls of the kernels as text, without attributes that differ."""
     texts_of = []
     for texts in zip(*several, strict=True):
         parts = [t.split(", ") for t in texts]
@@ -99,9 +99,9 @@ class _Skeleton:
     """A kernel without its numbers.
 
     Attributes:
-        key: equal for kernels that differ in nothing else.
+        key: equal for kernels that differ in numbers only.
         numbers: the numbers, by place.
-        operations: the number of each operation that has such an operand.
+        operations: the number of each operation with such an operand.
     """
 
     def __init__(self, kernel: Kernel) -> None:
@@ -123,7 +123,7 @@ class _Skeleton:
         return self._words(s.buffer), self._words(s.indices), self._expression(s.value, _open(s.value))
 
     def _words(self, x: Any) -> Hashable:
-        """Words for anything that a form has."""
+        """A key for any value in a form."""
         if isinstance(x, Expr):
             return self._expression(x, set())
         if isinstance(x, Buffer):
@@ -135,7 +135,7 @@ class _Skeleton:
         return x
 
     def _number(self, x: Any, facts: Any) -> Hashable:
-        """What says all of something that has a number by now, or gets one."""
+        """The number of a known object, or a new number with the object's facts."""
         if x in self._known:
             return "known", self._known[x]
         self._known[x] = len(self._known)
@@ -162,7 +162,7 @@ class _Skeleton:
         return _exact(k)
 
     def _facts(self, e: Expr) -> Hashable:
-        """What tells a node from others over the same operands."""
+        """The facts that distinguish a node from others over the same operands."""
         if isinstance(e, Const):
             return _exact(e)
         if isinstance(e, Load):
@@ -175,7 +175,7 @@ class _Skeleton:
 
 
 def _open(root: Expr) -> set[Expr]:
-    """The nodes of a value whose operands may be read from memory: none of an index, of a condition, or shared with these."""
+    """The nodes of a value whose operands may be read from memory: not in an index or a condition, and not shared with one."""
     closed = set(post_order(*_closed(root)))
     return {e for e in post_order(root) if e not in closed}
 
@@ -190,7 +190,7 @@ def _closed(root: Expr) -> Iterator[Expr]:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads the numbers at some places from buffers."""
+    """A rewriter that reads the numbers at some places from buffers."""
 
     skeleton: _Skeleton
     given: dict[Place, Expr]
@@ -205,7 +205,7 @@ class _Reader:
 
 
 def _reading(kernel: Kernel, skeleton: _Skeleton, read: dict[str, list[Place]], buffers: dict[str, Buffer]) -> Kernel:
-    """The kernel that reads the numbers at these places from further inputs."""
+    """The kernel with the numbers at these places read from additional inputs."""
     if not buffers:
         return kernel
     reader = _Reader(

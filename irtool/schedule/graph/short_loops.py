@@ -1,13 +1,14 @@
-"""Short loops around the updates of a tile, which the compiler is told to write out, or to leave as they are.
+"""Short loops around the updates of a tile that the compiler must unroll, or must not.
 
-A loop over a block of eight channels ends every eight steps, and processors with narrow vectors take few cycles for a step: leaving the
-loop then costs a sixth of the time. Compilers write such loops out by themselves only where they are shorter still.
+A loop over a block of eight channels ends every eight steps, and processors with narrow vectors take few cycles for a step:
+leaving the loop then costs a sixth of the time. By themselves, compilers unroll such loops only if they are shorter still.
 
-A loop over a window's columns reads in one step what neighbouring results read in the next. Written out, gcc keeps what several steps
-read in registers, and accumulators in memory instead: with AVX2, 3 x 3 convolutions took up to 1.6 times as long.
+A loop over a window's columns reads in one step the elements that neighbouring results read in the next. If it is unrolled, gcc
+keeps the common elements of several steps in registers, and accumulators in memory instead: with AVX2, 3 x 3 convolutions took up
+to 1.6 times as long.
 
-Of a loop that makes vectors of elements far apart, written out, gcc 12 compares all reads with each other: 128 elements, 26 apart, took
-it seven seconds.
+If a loop assembles vectors from distant elements and is unrolled, gcc 12 compares all reads with each other: 128 elements, 26
+apart, took seven seconds.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from ..cost.machine import NARROWEST_VECTOR, WRITTEN_OUT
 
 _MOST_STEPS = WRITTEN_OUT // 2
 _WIDEST = 2 * NARROWEST_VECTOR
-"""Bytes of a vector in loops that are written out. With 32 registers of 64 bytes, a step takes so long that the end of a loop is hidden."""
+"""Bytes of a vector in loops that are unrolled. With 32 registers of 64 bytes, a step takes long enough to hide the end of a
+loop."""
 _MOST_UPDATES = 6 * WRITTEN_OUT
-"""Updates of vectors that a loop written out may have: the cache of decoded instructions has room for some such loops."""
+"""The most updates of vectors in an unrolled loop: the cache of decoded instructions holds some such loops."""
 _MOST_ELEMENTS = 2 * WRITTEN_OUT
-"""Elements far apart that a loop written out may read."""
+"""The most distant elements that an unrolled loop may read."""
 
 
 def mark_short_loops(k: Kernel) -> Kernel:
@@ -55,7 +57,7 @@ def mark_nest(body: Stmt, simplify: Simplifier) -> Stmt:
 
 
 def _is_short(s: For) -> bool:
-    """True for a loop of few steps, all of which update vectors in registers and have no loop of their own."""
+    """True for a loop of few steps, all of which update vectors in registers without a loop inside."""
     updates = _updates(s, _MOST_STEPS)
     if not updates or any(_width(u) > _WIDEST for u, _ in updates):
         return False
@@ -63,7 +65,7 @@ def _is_short(s: For) -> bool:
 
 
 def _shares_reads(s: For, simplify: Simplifier) -> bool:
-    """True for a loop of few steps, all of which update vectors in registers, if two steps read an element in common for different
+    """True for a loop of few steps, all of which update vectors in registers, if two steps read a common element for different
     results."""
     updates = _updates(s, WRITTEN_OUT)
     extent = s.steps
@@ -88,7 +90,7 @@ def _shares_reads(s: For, simplify: Simplifier) -> bool:
 
 
 def _gathers(s: For, simplify: Simplifier) -> bool:
-    """True for a loop of few steps that make vectors of elements further apart than a vector has elements, if they are many."""
+    """True for a loop of few steps that assemble vectors from many elements whose distance exceeds the lanes of a vector."""
     elements = 0
     for x, unrolled in _inside(s):
         if isinstance(x, For):
@@ -116,7 +118,7 @@ def _is_in_register(e: Load) -> bool:
 
 
 def _inside(s: For) -> Iterator[tuple[Stmt, tuple[For, ...]]]:
-    """The statements in a loop, and the unrolled loops around each: of these, there are as many copies."""
+    """The statements in a loop, each with the unrolled loops around it, which multiply it."""
     stack: list[tuple[Stmt, tuple[For, ...]]] = [(s.body, ())]
     while stack:
         x, around = stack.pop()
@@ -128,7 +130,7 @@ def _inside(s: For) -> Iterator[tuple[Stmt, tuple[For, ...]]]:
 
 
 def _updates(s: For, most: int) -> list[tuple[Store, tuple[For, ...]]]:
-    """The updates of a loop of so many steps at most, if it does nothing but update several vectors in registers."""
+    """The updates of a loop of at most `most` steps, if it only updates several vectors in registers."""
     if not _has_few_steps(s, most):
         return []
     updates = []
@@ -143,15 +145,15 @@ def _updates(s: For, most: int) -> list[tuple[Store, tuple[For, ...]]]:
 
 
 def _count(updates: list[tuple[Store, tuple[For, ...]]]) -> int:
-    """The number of updates, those of unrolled loops written out."""
+    """The number of updates after unrolling."""
     return sum(prod(x.steps for x in unrolled) for _, unrolled in updates)
 
 
 def _has_few_steps(s: For, most: int) -> bool:
-    """True for a loop whose steps follow each other, several and so many at most."""
+    """True for a serial loop with 2 to `most` steps."""
     return s.kind == SERIAL and isinstance(s.extent, Const) and 1 < s.extent.value <= most
 
 
 def _width(s: Store) -> int:
-    """Bytes of the vector that is stored to."""
+    """Bytes of the stored vector."""
     return s.buffer.shape[-1] * itemsize(s.buffer.dtype)

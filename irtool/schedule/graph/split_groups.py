@@ -1,12 +1,12 @@
-"""Normalisations of groups of channels, channel by channel.
+"""Group normalisations, channel by channel.
 
     for g: for k in 4, y, x: acc += x[g * 4 + k, y, x]     for c:  for y, x: acc += x[c, y, x]; sums[c] = acc
            mean[g] = acc / n                            ⇒  for g:  for k in 4: acc += sums[g * 4 + k]; mean[g] = acc / n
-
     for c, y, x: z[c, y, x] = x[c, y, x] - mean[c // 4]    for c: each[c] = mean[c // 4]
                                                         ⇒  for c, y, x: z[c, y, x] = x[c, y, x] - each[c]
 
-Channels lie in blocks, of which a vector has one: a group has a part of it, and so do those that read something of their group.
+Channels are in blocks of a vector each, and a group is a part of a block: without the split, neither the sums of groups nor their
+readers would have full vectors.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from ..cost.machine import FEWEST_RESULTS
 from .canonical_views import IMAGE_AXES
 
 _CHANNELS = 1
-"""The axis of channels of an image, which has rows and columns behind it."""
+"""The axis of channels of an image; rows and columns follow it."""
 
 
 def split_groups(k: Kernel) -> Kernel:
-    """The kernel with sums over groups of channels in two stages, and what channels read of their groups in a stage of its own; itself
-    if it has none of these."""
+    """The kernel with sums over groups of channels in two stages, and with a stage that copies the results of groups to channels.
+
+    The kernel itself if it has no such sums and no such reads.
+    """
     stages: list[AnyForm] = []
     added: list[Buffer] = []
     for form in k.stages:
@@ -44,7 +46,7 @@ def split_groups(k: Kernel) -> Kernel:
 
 
 def _sums_of_channels(r: Reduction) -> tuple[Reduction, Reduction] | None:
-    """A sum of groups as the sums of their channels and the sums of those; None for others."""
+    """A sum over groups as the sums of channels, and the sums of these; None for other reductions."""
     added = summand(r)
     if added is None or r.guards or not isinstance(r.init, Const) or r.init.value:
         return None
@@ -72,7 +74,7 @@ def _sums_of_channels(r: Reduction) -> tuple[Reduction, Reduction] | None:
 
 
 def _groups(r: Reduction, added: Expr) -> tuple[Var | None, Var, int] | None:
-    """The axis of groups (None: there is one), that of the channels of a group, and how many these are."""
+    """The axis of groups (None for a single group), that of the channels of a group, and the number of these."""
     simplify = simplifier(r.loops, r.inner)
     for e in loads(added):
         if len(e.source.shape) < IMAGE_AXES or not all(_is_one_of(i, r.inner) for i in e.indices[_CHANNELS + 1 :]):
@@ -95,13 +97,13 @@ def _is_one_of(i: Expr, loops: Sequence[Loop]) -> bool:
 
 
 def _is_same(x: Load, e: Load, member: Var) -> bool:
-    """True if an element lies where `e` does in its buffer, or does not move with the channels of a group."""
+    """True if the indices of an element are those of `e`, or do not depend on the channels of a group."""
     same = len(x.indices) == len(e.indices) and all(a is b for a, b in zip(x.indices, e.indices))
     return same or not any(v is member for v in variables(*x.indices))
 
 
 def _read_of_groups(form: Map | Reduction) -> list[AnyForm]:
-    """Stages that store what steps of a loop read by the number of their group, and the form that reads it there."""
+    """Stages that copy, for each step of a loop, the value of its group; then the form that reads the copies."""
     extents = dict(form.loops)
     work = prod(n for _, n in (*form.loops, *form.inner))
     read: dict[tuple[object, ...], Load] = {}
@@ -126,7 +128,7 @@ def _read_of_groups(form: Map | Reduction) -> list[AnyForm]:
 
 
 def _only_variable(e: Load) -> Var | None:
-    """The only variable that an element moves with, if it does so by a quotient; else None."""
+    """The only variable in an element's indices, if these have a quotient; otherwise None."""
     nodes = set(post_order(*e.indices))
     if not any(isinstance(x, Binary) and x.op in QUOTIENTS for x in nodes) or any(isinstance(x, Load) for x in nodes):
         return None

@@ -1,4 +1,4 @@
-"""Lists of steps that run one after the other, and the steps that name each slot, for fusers of kernels."""
+"""Lists of consecutive steps, and the steps that name each slot, for fusers of kernels."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ...tir.kernel import Kernel
 from ...tir.program import Branch, HostFunction, Loop, Program, RunKernel, Slot, kernels_in_use, steps
 
 _OUTSIDE = 0
-"""Stands for the caller among the steps that name a slot."""
+"""The caller, among the steps that name a slot."""
 
 
 class Mentions:
-    """The steps of a function, by identity, that name each slot. Parameters and results of the function have a name outside too."""
+    """The steps of a function, by identity, that name each slot. The caller names parameters and results of the function."""
 
     def __init__(self, f: HostFunction) -> None:
         self._steps: dict[int, object] = {id(s): s for s in steps(f.body)}
@@ -29,15 +29,15 @@ class Mentions:
         return self._names.setdefault(slot.resolve(), set())
 
     def steps(self, slot: Slot) -> list[object]:
-        """The steps that name a slot; None stands for the caller."""
+        """The steps that name a slot; None is the caller."""
         return [self._steps.get(n) for n in self.of(slot)]
 
     def are_all(self, slot: Slot, named: Sequence[object]) -> bool:
-        """True if these steps name a slot, and nothing else does."""
+        """True if exactly these steps name a slot."""
         return self.of(slot) == {id(s) for s in named}
 
     def fused(self, old: Sequence[RunKernel], new: RunKernel) -> None:
-        """Takes note that one step runs in the place of others."""
+        """Records that one step runs in place of others."""
         for s in old:
             for slot in (*s.inputs, *s.outputs):
                 self.of(slot).discard(id(s))
@@ -47,7 +47,7 @@ class Mentions:
 
 
 def rewrite_step_lists(program: Program, change: Callable[[list, Mentions], None]) -> None:
-    """Lets `change` replace steps in every list of steps that run one after the other, in place."""
+    """Calls `change` for every list of consecutive steps, which it may change in place."""
     for f in program.functions.values():
         mentions = Mentions(f)
         for body in _lists(f):
@@ -66,7 +66,7 @@ def _lists(f: HostFunction) -> Iterator[list]:
 
 
 def fused_facts(kernels: Sequence[Kernel]) -> dict[str, Any]:
-    """The name, operators and calls of the kernel that several become, as arguments of `Kernel`."""
+    """The name, operators and calls of a kernel merged from several, as arguments of `Kernel`."""
     prefix = "tvmgen_default_fused"
     first, *rest = (k.name for k in kernels)
     return {

@@ -1,8 +1,8 @@
-"""Images that pass through a kernel under another shape, stored in the shape in which they come.
+"""Images that a kernel reads under another shape, stored in the shape of their source.
 
     for g, k, y, x: out[g, k, y, x] = float32(p[g * 4 + k, y, x])  ⇒  for c, y, x: out[c, y, x] = float32(p[c, y, x])
 
-Whoever reads them does so in that shape, if all of them can (see `canonical_views`).
+All readers use that shape, if each of them can (see `canonical_views`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..core.program_rewriter import ProgramRewriter
 from .canonical_views import IMAGE_AXES, Shape, reading_own_shape, reshaped
 
 Readers = dict[Slot, list[tuple[Kernel, int]]]
-"""The kernels that read a slot, and as which of their inputs."""
+"""The kernels that read a slot, each with the number of the input."""
 
 
 def store_canonical_views(program: Program, target: VectorTarget) -> None:
-    """Every kernel that makes an image of one in another shape stores it in that shape, where those that read it can follow."""
+    """Makes kernels store images in the shape of their source image, if all readers can follow."""
     readers: Readers = {}
     with ProgramRewriter(program) as rewriter:
         for k, steps in rewriter.calls.items():
@@ -37,7 +37,7 @@ def store_canonical_views(program: Program, target: VectorTarget) -> None:
 
 
 def _store_own_shape(n: int, steps: Sequence[RunKernel], rewriter: ProgramRewriter, readers: Readers) -> None:
-    """Changes the shape of an output of a kernel, in all the steps that run it, if that can be."""
+    """Changes the shape of a kernel's output, in all steps that run it, if all readers can follow."""
     k = steps[0].kernel
     out = k.outputs[n]
     slots = [s.outputs[n].resolve() for s in steps]
@@ -58,7 +58,7 @@ def _store_own_shape(n: int, steps: Sequence[RunKernel], rewriter: ProgramRewrit
 
 
 def _shape_of_image(k: Kernel, out: Buffer, steps: Sequence[RunKernel]) -> Shape | None:
-    """The shape of an image that an output with more axes is made of, element by element."""
+    """The shape of the image from which an output with more axes is computed element by element."""
     for n, b in enumerate(k.inputs):
         if IMAGE_AXES <= b.ndim < out.ndim and b.size == out.size:
             if all(s.inputs[n].resolve().shape == b.shape for s in steps):
@@ -67,7 +67,7 @@ def _shape_of_image(k: Kernel, out: Buffer, steps: Sequence[RunKernel]) -> Shape
 
 
 def _stored(k: Kernel, out: Buffer, shape: Shape) -> Kernel | None:
-    """The kernel with an output of another shape; None if it does more with it than to store it, step by step."""
+    """The kernel with an output of another shape; None if it reads the output, or does not store it in a single map."""
     writers = [f for f in k.stages if any(s.buffer is out for s in stores_of(f))]
     form = writers[0] if len(writers) == 1 else None
     if not isinstance(form, Map) or len(form.stores) != 1 or out in buffers_read(*k.stages):

@@ -3,13 +3,13 @@
     parallel for o in 4: parallel for y in 56: out[o, y] += data[c, y] * w[o, c]
     thread 1: o 0 and 1, all y; thread 2: o 2 and 3, all y        ⇒      thread 1: y 0 to 27, all o; thread 2: y 28 to 55, all o
 
-Threads take the steps in order, each from a place of its own. With the outermost loop first, each of two threads makes half of the
-channels and reads all of the data, half of which the other one wrote. With the first half of the rows first, then the others, each
-reads the rows that it wrote, and all of the weights. Between cores, a byte that the other one wrote takes longer than a byte of
-weights, and much longer where they have no cache in common. Where several loops could be halved, the best is the one along which what
-is read was written (`owners`).
+Threads take the steps in order, each from its own starting point. With the outermost loop first, each of two threads computes
+half of the channels and reads all of the data, half of which the other one wrote. With the first half of the rows first, then the
+others, each reads the rows that it wrote, and all of the weights. Between cores, a byte that the other one wrote takes longer
+than a byte of weights, and much longer without a common cache. Among several loops that can be halved, the best is the one along
+which the operands were written (`owners`).
 
-The loops stay as they are: iterations of shared loops do not depend on each other, and the order is that of whoever counts them.
+The loops stay as they are: iterations of shared loops are independent, and the runtime that counts them chooses the order.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ from ..cost.machine import HANDED_BYTE, SHARED_CONSTANT_BYTE, STEP_STORES
 from .threads import all_shared_loops, count_stores, loop_to_share
 
 _OWN = (Scope.LOCAL, Scope.REGISTER)
-"""Where a thread has memory of its own."""
+"""Scopes of memory private to a thread."""
 
 
 @dataclass
 class Halves:
-    """How two threads share the loops of a kernel, nest by nest.
+    """The split of a kernel's loops between two threads, nest by nest.
 
     Attributes:
         constants: buffers that no kernel writes.
-        begin: where the second thread's parts begin in what the kernel reads, for each step that runs it (see `owners`).
-        loops: the loop to take in halves, by the variable of the outermost of those that it is one with.
-        deeper: variables of parallel loops of which the serial loop right inside is such a loop: it has to be made parallel.
-        written: where the second thread's parts begin in what the nests until now write.
+        target: the processor.
+        begin: where the second thread's shares begin in the operands, for each call of the kernel (see `owners`).
+        loops: the loop to halve, by the variable of the outermost loop fused with it.
+        deeper: variables of parallel loops whose inner serial loop is to be halved, and has to become parallel.
+        written: where the second thread's shares begin in the results of the nests so far.
     """
 
     constants: Set[Buffer]
@@ -52,7 +53,7 @@ class Halves:
     _stores: dict[Buffer, int] = field(default_factory=dict)
 
     def take(self, root: Stmt) -> None:
-        """Chooses for the shared loops of the next nest."""
+        """Chooses the loops to halve in the next nest."""
         simplify = simplifier(root)
         for loops in all_shared_loops(root):
             inside = loop_to_share(loops[-1], simplify)
@@ -78,7 +79,8 @@ class Halves:
                 self._stores[b], self.written[b] = stores, positions.begin(b, True, candidates[best]) or ALONE
 
     def _cost(self, loop: For, positions: _Places) -> float:
-        """Cycles that each of two threads has more for what both read, or the other one wrote, where they share the steps of this loop."""
+        """The extra cycles of each of two threads for operands that both read, or that the other one wrote, if this loop is
+        halved."""
         cost, again = 0.0, 0
         for b in positions.read:
             if b in self.constants:
@@ -97,7 +99,7 @@ class Halves:
 
 
 class _Places:
-    """What loops that are one read and write, and where."""
+    """The offsets at which fused parallel loops read and write each buffer."""
 
     def __init__(self, loops: Sequence[For]) -> None:
         self._lets: list[Let] = []
@@ -122,14 +124,13 @@ class _Places:
         return [b for b, written in self._found if written]
 
     def depends(self, b: Buffer, loop: For) -> bool:
-        """True if each step of the loop reads something else."""
+        """True if each step of the loop reads other elements of the buffer."""
         return any(loop.var in self._of(p) for p in self._found[b, False])
 
     def begin(self, b: Buffer, written: bool, loop: For) -> int | None:
-        """Where the half of the steps of the loop that is taken last begins in a buffer, in bytes from where the first half does; None if
-        that is the same place."""
+        """The distance, in bytes, between the halves of the loop's steps in a buffer; None if it is zero."""
         half = -(-loop.steps // 2)
-        near = min(half // 2, loop.steps - 1 - half)  # steps around the half: places at the ends may be clipped
+        near = min(half // 2, loop.steps - 1 - half)  # steps around the half: offsets at the ends may be clipped
         first, last = (half - near, half + near) if near else (0, half)
         for place in self._found[b, written]:
             if loop.var in self._of(place):
@@ -143,7 +144,7 @@ class _Places:
         return frozenset().union(*(self._variables.get(x, frozenset()) for x in variables(e)))
 
     def _at(self, place: Expr, var: Var, step: int) -> int:
-        """The place in a step of one loop and the first one of all others, of what depends on data as if these were 0."""
+        """The offset in a step of one loop and the first step of all others, with 0 for values that are read from memory."""
         simplify = Simplifier()
         values: dict[Var, Expr] = {var: const(step, var.dtype)}
 

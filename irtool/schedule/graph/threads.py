@@ -1,15 +1,15 @@
-"""Loops that threads share: enough iterations for all of them.
+"""Loops that threads share, extended until they have enough iterations.
 
     parallel for i in 2: for j in 56: out[i, j] = …        ⇒      parallel for i in 2: parallel for j in 56: out[i, j] = …
 
-A parallel loop right inside of a parallel loop is one loop over both of their variables. Threads take its iterations in
-parts, each thread the next one when it is done with its last: so that a thread which began late, or whose core also does
-other work, does less of them, and the others do not wait for it.
+A parallel loop directly inside of a parallel loop is one loop over both variables. Threads take its iterations in chunks, each
+thread the next chunk when it has finished its last: a thread that began late, or whose core also does other work, takes fewer of
+them, and the others do not wait for it.
 
-The outer loop's iterations are independent already. Those of the inner one are if they write, and read of what is written,
-separate elements. With places as sums of coefficients times variables, and c the coefficient of the inner loop's variable,
-of n steps: the terms smaller than c together stay below c, and the others are multiples of a number above what a whole turn
-of the loop covers. The variable is then a digit of the place, and two iterations never have a place in common.
+The outer loop's iterations are independent already. Those of the inner one are if the elements that one writes are neither
+written nor read by another. Offsets are sums of coefficients times variables; c is the coefficient of the inner loop's variable,
+with n steps. If the terms smaller than c together stay below c, and the others are multiples of a number above the range of all n
+steps, the variable is a digit of the offset, and two iterations never have an offset in common.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def share_loops(root: Stmt, target: VectorTarget) -> Stmt:
 
 
 def separate_variables(nests: Sequence[Stmt]) -> list[Stmt]:
-    """The nests with a variable of its own for each parallel loop, by which the size of its parts is kept: loops that a schedule
-    made of one loop still have one in common."""
+    """The nests with a variable of its own for each parallel loop: chunk sizes are stored by variable, and loops that a schedule
+    split from one loop still share it."""
     seen: set[Var] = set()
 
     def change(s: Stmt) -> Stmt:
@@ -68,7 +68,7 @@ def separate_variables(nests: Sequence[Stmt]) -> list[Stmt]:
 
 
 def shared_loops(outer: For) -> list[For]:
-    """A parallel loop and those that are one with it, outermost first."""
+    """A parallel loop and the parallel loops directly inside of it, which are one loop with it, outermost first."""
     loops = [outer]
     while isinstance(loops[-1].body, For) and loops[-1].body.kind == PARALLEL:
         loops.append(loops[-1].body)
@@ -76,7 +76,7 @@ def shared_loops(outer: For) -> list[For]:
 
 
 def all_shared_loops(root: Stmt) -> Iterator[list[For]]:
-    """The parallel loops of a nest, those that are one together, outermost first."""
+    """The groups of parallel loops of a nest that are one loop, each outermost first."""
     inside: set[For] = set()
     for s in pre_order(root):
         if isinstance(s, For) and s.kind == PARALLEL and s not in inside:
@@ -86,19 +86,19 @@ def all_shared_loops(root: Stmt) -> Iterator[list[For]]:
 
 
 def shared_sizes(root: Stmt, target: VectorTarget) -> dict[Var, int]:
-    """How many iterations make a part of each of the nest's parallel loops, by the variable of the outermost of those that are one."""
+    """The iterations of a chunk for each of the nest's parallel loops, by the variable of the outermost loop of a group."""
     return {loops[0].var: share_size(loops, target) for loops in all_shared_loops(root)}
 
 
 def share_size(loops: Sequence[For], target: VectorTarget) -> int:
-    """How many iterations of loops that are one make a part."""
+    """The iterations of a chunk of parallel loops that are one."""
     total = math.prod(max(1, _extent(s)) for s in loops)
     parts = total * count_stores(loops[-1].body) // target.part_stores
     return max(1, total // min(max(parts, target.least_parts), target.most_parts))
 
 
 def count_stores(root: Stmt) -> int:
-    """Stores that a statement makes; loops of unknown extents are counted once."""
+    """The number of stores that a statement executes; loops of unknown extents count once."""
     stores = 0
     stack = [(root, 1)]
     while stack:
@@ -110,7 +110,7 @@ def count_stores(root: Stmt) -> int:
 
 
 def _extended(outer: For, simplify: Simplifier, most: int) -> For:
-    """A parallel loop with as many of the loops right inside of it parallel as are of use."""
+    """A parallel loop, with loops directly inside of it made parallel as long as threads need more iterations."""
     loops = [outer]
     total = _extent(outer)
     while 0 < total < most:
@@ -129,7 +129,7 @@ def _extended(outer: For, simplify: Simplifier, most: int) -> For:
 
 
 def loop_to_share(outer: For, simplify: Simplifier) -> For | None:
-    """The loop right inside of a shared one that threads can share as well; None if that is not a loop whose iterations are independent."""
+    """The loop directly inside of a shared one that threads can share as well; None if its iterations are not independent."""
     inner = outer.body
     if not isinstance(inner, For) or inner.kind != SERIAL or not _extent(inner):
         return None
@@ -137,7 +137,7 @@ def loop_to_share(outer: For, simplify: Simplifier) -> For | None:
 
 
 def with_deeper(root: Stmt, variables: Set[Var]) -> Stmt:
-    """The nest with the serial loops parallel that are right inside of parallel loops over these variables."""
+    """The nest with the serial loops directly inside of parallel loops over these variables made parallel."""
 
     def change(s: Stmt) -> Stmt:
         if isinstance(s, For) and s.kind == PARALLEL and s.var in variables and isinstance(s.body, For):
@@ -149,7 +149,7 @@ def with_deeper(root: Stmt, variables: Set[Var]) -> Stmt:
 
 
 def _turns_square(rows: For, simplify: Simplifier) -> bool:
-    """True for the rows of a square whose elements change places in registers: they are made together."""
+    """True for the rows of a square that is transposed in registers, and not divided among threads."""
     lanes = rows.body
     if not isinstance(lanes, For) or lanes.kind != VECTORIZED or not isinstance(lanes.body, Store):
         return False
@@ -161,12 +161,12 @@ def _turns_square(rows: For, simplify: Simplifier) -> bool:
 
 
 def _extent(s: For) -> int:
-    """Iterations of a loop; 0 if that is not known."""
+    """Iterations of a loop; 0 if the number is not known."""
     return int(s.extent.value) if isinstance(s.extent, Const) else 0
 
 
 def _independent(loop: For, simplify: Simplifier) -> bool:
-    """True if no iteration of the loop touches what another one writes, all loops around it standing still."""
+    """True if no iteration of the loop accesses elements that another one writes, for fixed values of all loops around it."""
     offsets_of: dict[Buffer, list[Expr]] = {}
     written: dict[Buffer, None] = {}
     own: set[Buffer] = set()
@@ -189,10 +189,10 @@ def _independent(loop: For, simplify: Simplifier) -> bool:
 
 
 def _is_digit(loop: For, indices: Sequence[Expr], inside: set[Expr], lets: set[Expr], simplify: Simplifier) -> bool:
-    """True if the places of different iterations differ, as their sums of terms show.
+    """True if the offsets of different iterations differ, as their terms show.
 
-    inside: the variables of the loop and of those in it; all others have one value throughout.
-    lets: variables that stand for expressions of them.
+    inside: the variables of the loop and of loops in it; all others are fixed. lets: variables that stand for expressions of
+    them.
     """
     still: dict[Expr, int] | None = None
     step = 0

@@ -1,4 +1,5 @@
-"""Operands of products copied in another order, and results of maps computed in another, if no vector reads and writes side by side.
+"""Operands of products copied in another order, and results of maps computed in another order, if no vector reads and writes
+contiguously.
 
     for o, c: for n, p: acc += grad[n, o, p] * data[n, c, p]
 
@@ -15,10 +16,11 @@
     ⇒   for y, x, c: out_t[y, x, c] = f(in[y, x / 2, c])                (vectors along c)
         for y, c, x: out[c, y, x] = out_t[y, x, c]                      (in squares)
 
-Gradients read the operands of their operator in another order, and weights that only the run has cannot be packed when the program is
-built. The copy pays where each of its elements is read often; strategies then see a product like any other. A copy of what the stage
-before it computes for it alone, as padding, takes the place of that stage. An image in blocks of channels that is enlarged at uneven
-places, and stored in planes, is computed in the order of its blocks; a row of it stays in the L1 cache (see `fuse_row_loops`). TVM's `cache_read` with a layout, at the root of the kernel.
+Gradients read the operands of their operator in another order, and the build cannot pack weights that only the run has. The copy
+pays if each of its elements is read often; strategies then see a product like any other. If the stage before computes the operand
+for this copy alone, such as padding, the copy replaces that stage. An image in blocks of channels that is enlarged at irregular
+positions, and stored in planes, is computed in the order of its blocks; a row of it stays in the L1 cache (see `fuse_row_loops`).
+This is TVM's `cache_read` with a layout, at the root of the kernel.
 """
 
 from __future__ import annotations
@@ -44,15 +46,15 @@ from ..windows.padded_copy import with_values, writes_whole
 
 @dataclass(frozen=True)
 class _Order:
-    """The order of an operand in its copy: an axis innermost, of which every `step`-th element follows the one before, in as many phases."""
+    """The order of an operand in its copy: `axis` is innermost, in `step` phases of every `step`-th element."""
 
     axis: int
     step: int
 
 
 def transpose_operands(kernel: Kernel, target: VectorTarget) -> Kernel:
-    """The kernel with a copy of an operand for each reduction that is faster with one, and of the result for each such map; itself if
-    there is none."""
+    """The kernel with a copied operand for each reduction that is faster with one, and a copied result for each such map; itself
+    without any."""
     stages: list[AnyForm] = []
     operand_copies: list[Buffer] = []
     result_copies: list[Buffer] = []
@@ -75,8 +77,11 @@ def transpose_operands(kernel: Kernel, target: VectorTarget) -> Kernel:
 def _without_padding(
     stages: Sequence[AnyForm], copies: Sequence[Buffer], temporaries: Sequence[Buffer]
 ) -> tuple[list[AnyForm], list[Buffer]]:
-    """The stages, with the values of the stage before a copy computed in the copy, if nothing else reads them and the same axis stays
-    innermost (transposes of copies alone are made in squares); and the buffers that are no longer needed."""
+    """The stages, with the stage before a copy merged into the copy; and the buffers that are no longer needed.
+
+    Stages are merged if nothing else reads their result and the same axis stays innermost (transposes of copies alone run in
+    squares).
+    """
     rest = list(stages)
     dropped: list[Buffer] = []
     for n in range(len(rest) - 1, 0, -1):
@@ -99,7 +104,7 @@ def _keeps_axis(copy: Map) -> bool:
 
 
 def _opened(copy: Map, source: Store) -> Map:
-    """The copy of what a store computes, which is computed in the copy."""
+    """The copy with the value of a store in place of reads of its buffer."""
     (store,) = copy.stores
     value = simplifier(copy.loops)(with_values(store.value, source))
     return Map(copy.loops, (Store(store.buffer, store.indices, value),))
@@ -132,8 +137,8 @@ def _with_transposed_operand(r: Reduction, target: VectorTarget) -> tuple[Map, R
 
 
 def _order(r: Reduction, e: Load, v: Var) -> _Order | None:
-    """The order in which an operand's elements for neighbouring steps of a loop are neighbours; None if they are already, or no order
-    of one axis is."""
+    """The order in which the elements for neighbouring steps of a loop are contiguous; None if they are already, or no single
+    axis moves."""
     simplify = simplifier(r.loops, r.inner)
     steps = [simplify.linear(i)[0].get(v, 0) for i in e.indices]
     moving = [n for n, k in enumerate(steps) if k]

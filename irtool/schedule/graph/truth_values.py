@@ -1,4 +1,4 @@
-"""`any` and `all` of truth values as the largest and the smallest byte, for which there are vectors.
+"""`any` and `all` of truth values as the largest and the smallest byte, which vectors can compute.
 
 acc = false; for k: acc = acc || x[k]      ⇒      acc = 0; for k: acc = max(acc, uint8(x[k]))      acc != 0
 """
@@ -14,7 +14,7 @@ _EXTREMES = {"or": maximum, "and": minimum}
 
 
 def reduce_as_bytes(form: AnyForm) -> AnyForm:
-    """The form with a byte for its truth value; itself if it is no such reduction."""
+    """The form with a byte as its truth value; other forms unchanged."""
     if not isinstance(form, Reduction) or form.acc.dtype != "bool":
         return form
     update = form.update
@@ -36,7 +36,7 @@ def reduce_as_bytes(form: AnyForm) -> AnyForm:
 
 
 def _other_side(update: Binary, form: Reduction) -> Expr | None:
-    """The operand beside the accumulator; None if there is no such operand, or it reads the accumulator, too."""
+    """The operand beside the accumulator; None without one, or if it reads the accumulator, too."""
     sides = [e for e in (update.a, update.b) if not (isinstance(e, Load) and e.source is form.acc)]
     if len(sides) != 1 or any(isinstance(e, Load) and e.source is form.acc for e in post_order(sides[0])):
         return None

@@ -1,4 +1,4 @@
-"""Numbers of 16 bits that products read: held in 32 bits, rounded, so that each is widened once.
+"""16-bit floats that products read, stored as rounded float32, so that each is widened once.
 
     x[c, h, w] = bfloat16(…)                                        x bfloat16
     acc += float32(x[c, h, w]) * float32(weights[o, c])             for each of 64 results o
@@ -6,8 +6,8 @@
 ⇒   x'[c, h, w] = float32(bfloat16(…))                              x' float32
     acc += x'[c, h, w] * float32(weights[o, c])
 
-A vector of such numbers takes one or two instructions more than one of float32, a single number that all lanes get takes three or four.
-Operands of products that will be made of words (see `tensorize`) stay as they are: those are not widened at all.
+Reading a vector of 16-bit floats takes one or two instructions more than one of float32, and broadcasting a single one takes
+three or four. Operands of products that will be packed into words (see `tensorize`) stay as they are, as they are never widened.
 """
 
 from __future__ import annotations
@@ -40,14 +40,15 @@ from ..instructions.tensorize import find_product
 
 _WIDE = "float32"
 _OWN = (TEMP, CONSTANT)
-"""Kinds of slots that are the program's own."""
+"""Kinds of slots that belong to the program."""
 
 _EXACT = ("max", "min", "maximum", "minimum")
-"""What gives one of its operands, which needs no rounding."""
+"""Operations that return one of their operands, and need no rounding."""
 
 
 def widen_float16(program: Program, target: VectorTarget) -> None:
-    """Every temporary of 16-bit floats of which some kernel reads the elements often, and none makes words; weights where that takes long."""
+    """Widens temporaries of 16-bit floats that some kernel reads often and none packs into words; and weights, if widening takes
+    long."""
     with ProgramRewriter(program) as rewriter:
         for k, widened_buffers in _wanted(rewriter, target).items():
             if widened_buffers:
@@ -55,7 +56,7 @@ def widen_float16(program: Program, target: VectorTarget) -> None:
 
 
 def _wanted(rewriter: ProgramRewriter, target: VectorTarget) -> dict[Kernel, set[Buffer]]:
-    """The buffers of each kernel that become float32. The slots of the others that share them are float32 from now on."""
+    """The buffers of each kernel that become float32. The slots of all parameters that share them become float32, too."""
     runs = rewriter.calls
     fixed = _fixed_slots(rewriter.program)
     to_widen: dict[Kernel, set[Buffer]] = {}
@@ -85,8 +86,11 @@ def _wanted(rewriter: ProgramRewriter, target: VectorTarget) -> dict[Kernel, set
 
 
 def _takes_long(dtype: str, target: VectorTarget) -> bool:
-    """True if weights are better widened when the program is built: vectors of 16 bytes are so short, and registers so few, that each
-    is multiplied a few times only; float16 takes some ten instructions without one for it."""
+    """True if the build should widen weights.
+
+    With 16-byte vectors and few registers, each vector is multiplied a few times only; float16 takes some ten instructions
+    without a conversion instruction.
+    """
     return target.vector_bytes <= 16 and (target.registers <= 16 or dtype == "float16")
 
 
@@ -103,7 +107,8 @@ def _is_fixed(k: Kernel) -> bool:
 
 
 def _fixed_slots(program: Program) -> set[Slot]:
-    """The slots of 16-bit floats that others than kernels see, or that hold something else."""
+    """The slots in signatures of functions, those that steps other than kernels access, and those that do not belong to the
+    program."""
     fixed: set[Slot] = set()
     for f in program.functions.values():
         fixed.update(slot.resolve() for slot in (*f.params, *f.results))
@@ -114,7 +119,7 @@ def _fixed_slots(program: Program) -> set[Slot]:
 
 
 def _groups(runs: Mapping[Kernel, list[RunKernel]]) -> list[list[tuple[Kernel, int]]]:
-    """Parameters of 16-bit floats of kernels, by number, that share slots: they have one type."""
+    """Parameters of 16-bit floats of kernels, by number, in groups that share slots and have one dtype."""
     leader: dict[Slot | tuple[Kernel, int], Slot | tuple[Kernel, int]] = {}
 
     def find(x: Slot | tuple[Kernel, int]) -> Slot | tuple[Kernel, int]:
@@ -134,7 +139,7 @@ def _groups(runs: Mapping[Kernel, list[RunKernel]]) -> list[list[tuple[Kernel, i
 
 
 def _words_of(k: Kernel, target: VectorTarget) -> set[Buffer]:
-    """The buffers of which words may be made."""
+    """The buffers that may be packed into words."""
     if target.paired_products == 1 and target.pair_tiles == 1:
         return set()
     products = (find_product(f) for f in k.stages if isinstance(f, Reduction))
@@ -142,7 +147,7 @@ def _words_of(k: Kernel, target: VectorTarget) -> set[Buffer]:
 
 
 def _read_often(k: Kernel, target: VectorTarget) -> set[Buffer]:
-    """The buffers of 16-bit floats of which some stage reads an element several times as float32, and makes no words."""
+    """The buffers of 16-bit floats whose elements some stage reads several times as float32, and does not pack into words."""
     often_read: set[Buffer] = set()
     for f in k.stages:
         assert not isinstance(f, Steps)
@@ -162,7 +167,7 @@ def _read_often(k: Kernel, target: VectorTarget) -> set[Buffer]:
 
 
 def _widened(k: Kernel, buffers: Iterable[Buffer]) -> Kernel:
-    """The kernel over buffers of float32 in place of some of 16 bits."""
+    """The kernel with float32 buffers in place of some 16-bit ones."""
     wide = {b: b.replace(dtype=_WIDE) for b in buffers}
     stages = [_with_wide(f, wide) for f in k.stages if not isinstance(f, Steps)]
     widened = k.with_stages(
@@ -172,14 +177,14 @@ def _widened(k: Kernel, buffers: Iterable[Buffer]) -> Kernel:
 
 
 def _with_wide(form: LoopForm, wide: Mapping[Buffer, Buffer]) -> LoopForm:
-    """A stage over wide buffers: it reads their numbers without a conversion, and rounds what it stores there."""
+    """A stage over wide buffers, without conversions of the numbers that it reads; it rounds the numbers that it stores."""
     own = dict(wide)
     if isinstance(form, Reduction) and dtypes.is_half(form.acc.dtype):
         u = form.update
         if isinstance(u, Binary) and u.op in _EXACT and isinstance(form.init, Const):
             own[form.acc] = form.acc.replace(dtype=_WIDE)
     numbers: dict[Expr, Expr] = {}
-    """Of a node of 16 bits the same number in 32 bits, where that is at hand."""
+    """The float32 value of each 16-bit node for which it is known."""
 
     def known(e: Expr) -> Expr | None:
         return const(e.value, _WIDE) if isinstance(e, Const) else numbers.get(e)

@@ -1,4 +1,4 @@
-"""Kinds of words that sums of products can be made of: four bytes, or eight, or two numbers of bfloat16 or of 16 bits."""
+"""Kinds of packed words for sums of products: four bytes, eight bytes, two bfloat16 numbers, or two 16-bit integers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ...tir.simplify import Simplifier
 
 @dataclass(frozen=True)
 class WordKind:
-    """A kind of words.
+    """A kind of packed words.
 
     Attributes:
-        numbers: how many numbers a word has.
-        least: the shortest sum of which words are made: a part of the last word is zeros.
-        meanings: its dot products by name, each as the loop nest that it stands for, of which a sum has to be one.
+        numbers: the numbers in a word.
+        least: the shortest sum that is packed; zeros fill its last word.
+        meanings: its dot products by name, each as the loop nest that a sum has to match.
         pack: the word of some expressions.
         dot: the dot product of two words, whose numbers have these dtypes.
-        bits: unsigned numbers of as many bits as one in a word has: how numpy sees an array.
-        dtype: of a word.
-        widened: the dtype that numbers are widened to; empty if words have them as they are.
+        bits: the unsigned dtype with as many bits as a number in a word, under which numpy views an array.
+        dtype: the dtype of a word.
+        widened: the dtype to which numbers are widened; empty if words hold them unchanged.
     """
 
     numbers: int
@@ -38,7 +38,7 @@ class WordKind:
     widened: str = ""
 
     def word(self, at: Expr, extent: int, number: Callable[[Expr], Expr], simplify: Simplifier) -> Expr:
-        """The word that has place `at` among those of `extent` numbers, of which the last is filled up with zeros. `number` gives the
+        """The word at place `at` among those of `extent` numbers, the last of which is padded with zeros. `number` gives the
         number at a place."""
         numbers: list[Expr] = []
         for n in range(self.numbers):
@@ -54,7 +54,7 @@ class WordKind:
         return self.word_of(numbers)
 
     def word_of(self, numbers: Sequence[Expr]) -> Expr:
-        """The word of some numbers; those that exist under the same condition are asked for together, and read together."""
+        """The word of some numbers; numbers under the same condition share one condition, and are read together."""
         inside = [e for e in numbers if isinstance(e, Select) and e.lazy]
         others = {e.other.value for e in inside if isinstance(e.other, Const)}
         if len(inside) < len(numbers) or len(others) > 1 or any(e.cond is not inside[0].cond for e in inside):
@@ -76,7 +76,7 @@ class WordKind:
         return const(whole, self.dtype)
 
     def pack_data(self, data: Any, axis: int, count: int = 0) -> Any:
-        """An array as words of neighbours along an axis, filled up with zeros, to so many words if that is said."""
+        """An array as words of neighbours along an axis, padded with zeros, up to `count` words if given."""
         import numpy as np
 
         word = np.dtype(f"u{self.dtype}").type
@@ -95,7 +95,7 @@ class WordKind:
 
 @cache
 def word_kinds() -> tuple[WordKind, ...]:
-    """All kinds. Whether numbers are narrow, no nest says."""
+    """All kinds. The narrow dot product has no meaning of its own: no nest says that weights are narrow."""
     meanings = {name: int8_dot.meaning(name) for name in int8_dot.DOTS if name != int8_dot.NARROW}
     return (
         WordKind(int8_dot.STEPS, 3, meanings, int8_dot.pack, int8_dot.dot, "uint8"),
@@ -107,7 +107,8 @@ def word_kinds() -> tuple[WordKind, ...]:
 
 @cache
 def long_kind() -> WordKind:
-    """Words of eight bytes. Five numbers fill as many of them as they fill of the shorter ones, and there are half as many sums."""
+    """Words of eight bytes. From five numbers on, they take as much memory as words of four bytes, and half as many steps of a
+    sum."""
     meanings = {name: int8_dot.meaning(name) for name in int8_dot.LONG_DOTS}
     dtype = int8_dot.word_dtype(int8_dot.LONG)
     return WordKind(int8_dot.LONG, int8_dot.STEPS + 1, meanings, int8_dot.pack, int8_dot.dot, "uint8", dtype)
@@ -122,7 +123,7 @@ def pair_kind() -> WordKind:
 
 @cache
 def wide_kind() -> WordKind:
-    """Words of two integers of 16 bits, or of 8, which are widened."""
+    """Words of two 16-bit integers, or of two 8-bit ones, which are widened."""
     meanings = {int16_dot.DOT_WIDE: int16_dot.meaning()}
     dot = int16_dot.dot2
     return WordKind(
@@ -131,5 +132,5 @@ def wide_kind() -> WordKind:
 
 
 def intrinsics() -> dict[str, WordKind]:
-    """The kinds by the names of their dot products: what `tensorize` puts in place of loops."""
+    """The kinds by the names of their dot products, as `tensorize` knows them."""
     return {name: kind for kind in word_kinds() for name in kind.meanings}

@@ -1,11 +1,12 @@
-"""Words that need no packing: their numbers lie in memory one after the other already.
+"""Words that need no packing: their numbers are contiguous in memory already.
 
     words[n, c, h, w] = pack2_bf16(x[n, 2c, h, w], x[n, 2c + 1, h, w])        x in blocks of 16 channels, words in blocks of 8
     acc += dot2_bf16(words[n, rc, h, w], …)
 
 ⇒   acc += dot2_bf16(x'[n, rc, h, w], …)                                      x' is the memory of x, seen as words
 
-What makes such an operand stores words, so to speak, and the copy is left out. `Buffer.numbers` of x' says what its memory has.
+The producer of such an operand stores words, in effect, and the copy is left out. `Buffer.numbers` of x' has the dtype of its
+memory.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from ..core.affine import simplifier
 from ..core.program_rewriter import ProgramRewriter
 
 _STEPS = {**PACKS, PACK_PAIR: NUMBERS}
-"""Numbers in a word, by what makes one."""
+"""Numbers in a word, by the intrinsic that packs it."""
 
 
 def elide_packing(program: Program, target: VectorTarget) -> None:
-    """Every operand that is copied into words, and lies as these do, if it is a temporary of the program: others may begin anywhere."""
+    """Reads temporaries of the program in place, if a stage copies them into words in the same order; other slots may have any
+    alignment."""
     with ProgramRewriter(program) as rewriter:
         for k, calls in rewriter.open_kernels():
             copies = {f: pair for f in k.stages if (pair := copied_words(f, k, calls)) is not None}
@@ -44,7 +46,7 @@ def elide_packing(program: Program, target: VectorTarget) -> None:
 
 
 def copied_words(form: AnyForm, k: Kernel, calls: Sequence[RunKernel]) -> tuple[Buffer, Buffer] | None:
-    """The words that a stage makes, and the parameter that has them in memory; None if it does something else."""
+    """The words that a stage packs, and the parameter whose memory has them in order already; None for other stages."""
     if not isinstance(form, Map) or len(form.stores) != 1:
         return None
     (store,) = form.stores

@@ -1,12 +1,13 @@
 """Sums of products of words in matrix tiles: the axes of the tiles, and an estimate of cycles.
 
-A tile has up to 16 rows of 64 bytes. One instruction (AMX: TDPBUSD and others, TDPBF16PS) adds to a tile of 16 x 16 sums the products of a
-tile of 16 rows of 16 words, from the data, and of one of 16 words of 16 columns, from the weights. A block has two tiles of rows and two of columns: four
-instructions for four loads. Where there are rows for one tile only, it has up to four of columns.
+A tile has up to 16 rows of 64 bytes. One instruction (AMX: TDPBUSD and others, TDPBF16PS) adds to a tile of 16 x 16 sums the
+products of a tile of 16 rows of 16 words, from the data, and of one of 16 words of 16 columns, from the weights. A block has two
+tiles of rows and two of columns: four instructions for four loads. A block with a single tile of rows has up to four tiles of
+columns.
 
-Rows are an axis along which only the data move, columns one along which only the weights do, the steps of the sum an axis along which
-the data are contiguous. Rows that are no multiple of 16 are made in tiles of equal height, of which the last one reaches back; the last
-columns may lie in zeros that the weights are filled up with.
+Rows are an axis on which only the data's indices depend, columns one on which only the weights' depend, and the steps of the sum
+an axis along which the data are contiguous. If the rows are no multiple of 16, tiles have equal heights, and the last one
+overlaps the one before; the last columns may be zeros that pad the weights.
 """
 
 from __future__ import annotations
@@ -36,8 +37,11 @@ WORDS = 16
 
 @dataclass(frozen=True)
 class Segment:
-    """Some blocks along an axis: the first begins at `start`, each has so many `tiles`. `skip`: rows at the beginning of the first
-    tile that another block has made; `valid`: columns of the last tile that there are results for."""
+    """Some blocks along an axis: the first begins at `start`, each has `tiles` tiles.
+
+    `skip`: rows at the beginning of the first tile that another block computes; `valid`: columns of the last tile that are
+    results.
+    """
 
     start: int
     blocks: int
@@ -48,8 +52,8 @@ class Segment:
 
 @dataclass(frozen=True)
 class TiledAxis:
-    """An axis of results in tiles of `size`. `pair`: another axis, whose neighbours are the tiles of a block; None: tiles of a block
-    follow each other along the axis itself."""
+    """An axis of results in tiles of `size`. `pair`: another axis, whose neighbours are the tiles of a block; None: tiles of a
+    block follow each other along the axis itself."""
 
     axis: Loop
     size: int
@@ -57,33 +61,33 @@ class TiledAxis:
     segments: tuple[Segment, ...]
 
     def place(self, s: Segment, block: Expr, tile: Expr, within: Expr) -> dict[Expr, Expr]:
-        """Where an element of a tile is."""
+        """The position of an element of a tile, for each axis."""
         step = 1 if self.pair else self.size
         first = block * (s.tiles * step) + tile * step + s.start
         return {self.axis[0]: within, self.pair[0]: first} if self.pair else {self.axis[0]: first + within}
 
     @property
     def variables(self) -> list[Var]:
-        """The axes that it divides."""
+        """The axes that the tiles divide."""
         return [self.axis[0], *([self.pair[0]] if self.pair else [])]
 
     @property
     def blocks(self) -> int:
-        """Blocks in all."""
+        """The number of blocks."""
         return sum(s.blocks for s in self.segments)
 
 
 @dataclass(frozen=True)
 class MatrixTiling:
-    """How a sum is made in tiles.
+    """A sum in matrix tiles.
 
     Attributes:
         name: the function that sums the products of two words.
-        data, weights: the operands; `numbers` are the dtypes of what their words have.
-        rows, columns: of the results.
-        summed, steps: the axis of the sum that tiles lie along, and how many words of it they have.
-        apart: by how many words rows of the data are apart.
-        cycles: an estimate.
+        data, weights: the operands; `numbers` are the dtypes of the numbers in their words.
+        rows, columns: the axes of the results.
+        summed, steps: the reduction axis of the tiles, and the number of its words in a tile.
+        apart: the distance of rows of the data, in words.
+        cycles: the estimated cycles.
     """
 
     name: str
@@ -98,19 +102,21 @@ class MatrixTiling:
     cycles: float
 
     def additions(self, r: Reduction) -> int:
-        """Number of additions to an element of a tile, one behind the other."""
+        """The number of successive additions to an element of a tile."""
         return prod(n for _, n in r.inner) // self.steps
 
     @property
     def label(self) -> str:
-        """What tells it from others, without names of loops."""
+        """The name of the tiling among others for the same sum, without names of loops."""
         r, c = self.rows.segments[0].tiles, self.columns.segments[0].tiles
         return f"{r} x {c} tiles of {self.rows.size} rows, {self.steps} words"
 
 
 def choose_matrix_tiling(r: Reduction, target: VectorTarget) -> MatrixTiling | None:
-    """The best way to make a sum in tiles; None if there is none, and where vectors are as fast. Sums of floats that would be
-    too long to add up in one register stay in vectors, which `block_sums` parts."""
+    """The best tiling of a sum; None if there are no matrix tiles for it, or vectors are as fast.
+
+    Sums of floats with too many successive additions for one register stay in vectors, which `block_sums` divides.
+    """
     word_operands = _words(r)
     if word_operands is None or _height(word_operands[0], target) < 2 or target.lanes(4) != WORDS:
         return None
@@ -120,15 +126,16 @@ def choose_matrix_tiling(r: Reduction, target: VectorTarget) -> MatrixTiling | N
 
 
 def vector_cycles(r: Reduction, t: MatrixTiling, target: VectorTarget) -> float:
-    """Cycles that vectors take, by the instructions of a dot product; a multiply-add for each where the processor has none."""
+    """Cycles of the same sum in vectors, with the instructions of a dot product; a multiply-add for each if the processor has no
+    such instruction."""
     instruction = target.dot(t.name)
     each = instruction.cost if instruction is not None else 1
     return each * r.work / (WORDS * target.multiply_adds * REGISTER_TILE_PEAK)
 
 
 def filled_count(kind: WordKind, count: int, target: VectorTarget) -> int:
-    """How many words a sum of `count` is filled up to with zeros: the fewest that are whole tiles of equal width, where they are
-    no such tiles themselves."""
+    """The number of words to which zeros pad a sum of `count` words: the fewest that are full tiles of equal width, unless
+    `count` divides well."""
     if count <= WORDS or all(_height(name, target) < 2 for name in kind.meanings):
         return count
     parts = -(-count // WORDS)
@@ -137,12 +144,12 @@ def filled_count(kind: WordKind, count: int, target: VectorTarget) -> int:
 
 
 def _divisor(count: int) -> int:
-    """The largest number of words of a tile that divides a sum's."""
+    """The largest width of a tile, in words, that divides the words of a sum."""
     return next(n for n in range(WORDS, 0, -1) if count % n == 0)
 
 
 def _height(name: str, target: VectorTarget) -> int:
-    """The rows that a tile of such words has; 1 if there are no tiles of them."""
+    """The rows of a tile of such words; 1 if the processor has no tiles of them."""
     return target.pair_tiles if name == DOT_PAIR else target.byte_tiles if name in DOTS else 1
 
 
@@ -163,7 +170,7 @@ def _words(r: Reduction) -> tuple[str, Load, Load] | None:
 
 
 def _tilings(r: Reduction, word_operands: tuple[str, Load, Load], target: VectorTarget) -> Iterator[MatrixTiling]:
-    """All ways, without regard to how long they take."""
+    """All tilings of the sum, whatever their cycles."""
     name, first, second = word_operands
     height = _height(name, target)
     kinds = (DTYPE, DTYPE) if name == DOT_PAIR else DOTS[name]
@@ -182,7 +189,7 @@ def _tilings(r: Reduction, word_operands: tuple[str, Load, Load], target: Vector
 
 
 def _rows(axis: Loop, others: list[Loop], most: int) -> TiledAxis:
-    """Tiles of rows of equal height, as few as there can be; two of one block lie along another axis if there is one only."""
+    """The fewest tiles of rows of equal height; if there is a single one, the second tile of a block is along another axis."""
     _, extent = axis
     count = -(-extent // most)
     height = -(-extent // count)
@@ -194,7 +201,7 @@ def _rows(axis: Loop, others: list[Loop], most: int) -> TiledAxis:
 
 
 def _columns(r: Reduction, axis: Loop, others: list[Loop]) -> list[TiledAxis]:
-    """Tiles of columns, in blocks of two and of more; none where the last one would lie beyond the weights."""
+    """Tiles of columns, in blocks of one, two or four; none if the last one would be beyond the weights."""
     v, extent = axis
     count = -(-extent // WORDS)
     if extent % WORDS and not is_padded(r, v, count * WORDS):
@@ -208,7 +215,7 @@ def _columns(r: Reduction, axis: Loop, others: list[Loop]) -> list[TiledAxis]:
 
 
 def _segments(count: int, group: int, step: int, back: int = 0, valid: int = WORDS) -> tuple[Segment, ...]:
-    """So many tiles in blocks. The last block begins `back` rows earlier, and its last tile has `valid` columns."""
+    """`count` tiles in blocks of `group`. The last block begins `back` rows earlier, and its last tile has `valid` columns."""
     whole, rest = divmod(count, group)
     parts = [Segment(0, whole, group)] if whole else []
     if rest:
@@ -225,8 +232,8 @@ def _segments(count: int, group: int, step: int, back: int = 0, valid: int = WOR
 def _apart(
     r: Reduction, data: Load, weights: Load, rows: TiledAxis, columns: TiledAxis, summed: Var, steps: int
 ) -> int:
-    """By how many words rows of the data are apart; 0 if elements of a tile do not lie as tiles are read, or results not side
-    by side."""
+    """The distance of rows of the data, in words; 0 if the elements are not in the order of tiles, or results are not
+    contiguous."""
     base, within, block = Var("base"), Var("within"), Var("block")
     k: dict[Expr, Expr] = {summed: block * steps + within}
 

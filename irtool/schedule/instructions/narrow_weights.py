@@ -1,7 +1,7 @@
 """Constant weights that are small enough for sums of two products in 16 bits: those of quantizers that reduce their range to 7 bits,
 and others by chance.
 
-    255 * (w0 + w1) <= 32767      of the positive ones of two neighbours, and of the negative ones alike
+    255 * (w0 + w1) <= 32767      for the positive weights of two neighbours, and likewise for the negative ones
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ MOST = 0x7FFF // 0xFF
 
 
 def fit_in_pairs(weights: Any, axis: int) -> bool:
-    """True if no sum of products of two neighbours along an axis, the first of them at an even place, and of bytes without sign exceeds 16
-    bits. `weights`: an array of int8."""
+    """True if sums of products of two neighbours along an axis, the first at an even position, and unsigned bytes always fit into
+    16 bits.
+
+    `weights`: an array of int8.
+    """
     import numpy as np
 
     data = np.moveaxis(weights, axis, -1).astype("int16")

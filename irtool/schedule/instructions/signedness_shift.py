@@ -1,12 +1,12 @@
-"""Bytes shifted by 128, for processors whose dot products take the first factor with another sign than data have.
+"""Bytes shifted by 128, for processors whose dot products take a first factor of the other signedness.
 
     acc += dot4_s8s8(x[rc, w], w4[o, rc])                         x86's `vpdpbusd` takes unsigned numbers first
 
 ⇒   acc += dot4_u8s8(x[rc, w] ^ 0x80808080, w4[o, rc])            each number is larger by 128
     … acc + sums[o]                                               sums[o] = -128 · (w[o, 0] + w[o, 1] + …)
 
-Sums wrap at 32 bits, so the bits are the same. Weights are constants: their sums are made when the program is built, and added to a
-result like a bias. Padding is moved, too: it is a word of 128s.
+Sums wrap at 32 bits, so the bits are the same. Weights are constants: the build computes their sums, which are added to a result
+like a bias. Padding is shifted, too: it is a word of 128s.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..core.affine import depends, operands
 from ..core.program_rewriter import ProgramRewriter
 
 BY = 128
-"""What moves a number of eight bits to the range of those with the other sign."""
+"""The shift from one 8-bit range to that of the other signedness."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Movement:
     """The sums of a kernel over shifted bytes.
 
     Attributes:
-        weights: the factor that is constant; the other one is moved.
-        dtype: of the moved numbers.
-        kept: the axes of the weights that sums of them have.
+        weights: the constant factor; the other one is shifted.
+        dtype: the dtype of the shifted numbers.
+        kept: the axes of the weights that their sums have.
     """
 
     weights: Buffer
@@ -43,16 +43,16 @@ class Movement:
 
     @property
     def step(self) -> int:
-        """What is added to a result for each unit of its weights."""
+        """The correction of a result for each unit of the sum of its weights."""
         return -BY if self.dtype == "uint8" else BY
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the sums of weights."""
+        """The shape of the sums of weights."""
         return tuple(self.weights.shape[n] for n in self.kept)
 
     def corrected(self, r: Reduction, sums: Buffer) -> Reduction:
-        """A sum of shifted bytes, whose results are those of the bytes as they were."""
+        """The sum of shifted bytes, whose stores correct the results."""
         indices = self._read(r).indices
 
         def add(e: Expr) -> Expr:
@@ -79,12 +79,12 @@ class Movement:
 
 
 def moved_word(word: Expr) -> Expr:
-    """A word whose numbers are moved."""
+    """A word with all of its numbers shifted."""
     return bitwise_xor(word, const(MOVED))
 
 
 def as_it_was(word: Expr) -> Expr:
-    """A moved word before it is moved; others as they are."""
+    """The operand of a shifted word before the shift; other words unchanged."""
     is_moved = isinstance(word, Binary) and word.op == "^" and isinstance(word.b, Const) and word.b.value == MOVED
     return word.a if isinstance(word, Binary) and is_moved else word
 
@@ -92,8 +92,10 @@ def as_it_was(word: Expr) -> Expr:
 def movement(
     sums: Sequence[Reduction], factors: Mapping[Buffer, str], constants: Collection[Buffer], taken: str
 ) -> Movement | None:
-    """The shift to bytes of the dtype that an instruction takes, for sums of products whose `factors` have these dtypes; None if
-    they are anyway, or where no sums of weights can be made. `taken`: empty for an instruction that takes both."""
+    """The shift of data to the dtype that an instruction takes, for sums of products whose `factors` have these dtypes.
+
+    None if the data have it already, or the weights have no constant sums. `taken`: empty for an instruction that takes both.
+    """
     fixed = [b for b in factors if b in constants]
     data = [d for b, d in factors.items() if b not in constants]
     if len(fixed) != 1 or len(data) != 1 or fixed[0].dtype != "int8" or taken in ("", data[0]):
@@ -104,7 +106,7 @@ def movement(
 
 
 def _kept_axes(r: Reduction, weights: Buffer) -> tuple[int, ...] | None:
-    """The axes of weights that a sum does not run along, where it runs along the whole of all others; None elsewhere."""
+    """The axes of weights that a sum does not run along, if it runs along all others in full; None for other sums."""
     reads = [e for e in operands(r) if e.source is weights]
     if len(reads) != 1:
         return None

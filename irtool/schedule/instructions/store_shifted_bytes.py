@@ -1,4 +1,4 @@
-"""Bytes that are stored as they are multiplied: shifted by 128.
+"""Bytes stored with the shift of 128 that dot products need.
 
     x[n, c, h, w] = int8(…)                                         written by one kernel
     words[…] = pack4(x[…], x[…], x[…], x[…]) ^ 0x80808080           by the next one (see `signedness_shift`)
@@ -6,8 +6,8 @@
 ⇒   x[n, c, h, w] = int8(…) ^ -128
     words[…] = pack4(x[…], x[…], x[…], x[…])                        which `elide_packing` leaves out
 
-What makes numbers moves them in vectors, before it stores them; a pass of its own over words that lie in memory already would take longer. Others that
-read them element by element move them back.
+The producer shifts numbers in vectors before it stores them; a separate pass over words in memory would take longer. Kernels that
+read single elements shift them back.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ Use = tuple[Kernel, Buffer]
 
 
 def store_shifted_bytes(program: Program, target: VectorTarget) -> None:
-    """Every temporary whose words lie in memory and are moved; not for a kernel that some steps give another slot."""
+    """Stores temporaries shifted if their words are contiguous and shifted; not if some calls of a kernel pass it another
+    slot."""
     with ProgramRewriter(program) as rewriter:
         chosen = _chosen(rewriter.calls, row_major_slots(program))
         for k, calls in rewriter.calls.items() if chosen else ():
@@ -43,12 +44,12 @@ def store_shifted_bytes(program: Program, target: VectorTarget) -> None:
 
 
 def _slots(k: Kernel, calls: list[RunKernel]) -> list[tuple[Buffer, set[Slot]]]:
-    """The parameters of a kernel, each with the slots that it stands for."""
+    """The parameters of a kernel, each with the slots that its calls pass."""
     return [(b, {[*s.inputs, *s.outputs][n].resolve() for s in calls}) for n, b in enumerate(k.params)]
 
 
 def _chosen(runs: Runs, fixed: set[Slot]) -> set[Slot]:
-    """The slots that are stored moved: those that gain, as long as all that read and write them can do so."""
+    """The slots that are stored shifted: those that gain, as long as all kernels that read or write them can follow."""
     uses: dict[Slot, list[Use]] = {}
     slots_of: dict[Use, set[Slot]] = {}
     gaining: set[Slot] = set()
@@ -69,7 +70,7 @@ def _chosen(runs: Runs, fixed: set[Slot]) -> set[Slot]:
 
 
 def _gains(f: AnyForm, k: Kernel, calls: list[RunKernel], b: Buffer) -> bool:
-    """True if a stage copies a parameter into moved words that lie in memory but for that."""
+    """True if a stage copies a parameter into shifted words, and the words would be contiguous in memory without the shift."""
     unmoved = _unmoved(f, {b})
     if unmoved is f or not isinstance(unmoved, Map):
         return False
@@ -78,7 +79,7 @@ def _gains(f: AnyForm, k: Kernel, calls: list[RunKernel], b: Buffer) -> bool:
 
 
 def _follows(k: Kernel, b: Buffer) -> bool:
-    """True if a kernel can read or write a parameter whose bytes are moved."""
+    """True if a kernel can read or write a parameter whose bytes are shifted."""
     if k.finished or not all(isinstance(f, Map | Reduction) for f in k.stages):
         return False
     if b in k.outputs:
@@ -87,14 +88,14 @@ def _follows(k: Kernel, b: Buffer) -> bool:
 
 
 def _summed(f: AnyForm) -> set[Buffer]:
-    """The buffers that the steps of a sum read, or that decide where something lies."""
+    """The buffers that the steps of a sum read, or that indices of stores read."""
     summed = {e.source for e in loads(f.update)} if isinstance(f, Reduction) else set()
     summed |= {e.source for s in stores_of(f) for e in loads(*s.indices)}
     return {b for b in summed if isinstance(b, Buffer)}
 
 
 def _with_moved(f: AnyForm, moved: set[Buffer]) -> AnyForm:
-    """A stage that reads and writes buffers whose bytes are moved."""
+    """A stage that reads and writes buffers whose bytes are shifted."""
     assert isinstance(f, Map | Reduction)
     unmoved = _unmoved(f, moved)
     if unmoved is f:
@@ -105,12 +106,12 @@ def _with_moved(f: AnyForm, moved: set[Buffer]) -> AnyForm:
 
 
 def _other_sign(e: Expr) -> Expr:
-    """A byte shifted by 128: that of the same bits but the highest."""
+    """A byte shifted by 128: its highest bit is inverted."""
     return bitwise_xor(e, const(-128 if e.dtype == "int8" else 128, e.dtype))
 
 
 def _moved(f: AnyForm) -> Expr | None:
-    """The word of a stage that stores moved words, before it is moved; None for other stages."""
+    """The word of a stage that stores shifted words, before the shift; None for other stages."""
     if not isinstance(f, Map) or len(f.stores) != 1:
         return None
     word = as_it_was(f.stores[0].value)
@@ -118,7 +119,7 @@ def _moved(f: AnyForm) -> Expr | None:
 
 
 def _unmoved(f: AnyForm, moved: set[Buffer]) -> AnyForm:
-    """A stage that makes moved words of some buffers' bytes, where these are moved already; other stages as they are."""
+    """A stage that packs shifted words, without the shift if the buffers' bytes are shifted already; other stages unchanged."""
     word = _moved(f)
     if word is None:
         return f

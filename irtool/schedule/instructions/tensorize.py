@@ -7,12 +7,11 @@ Instructions that multiply matrices of 8-bit numbers take words of eight.
 ⇒   words[n, c, h] = pack4(x[n, 4c, h], x[n, 4c + 1, h], x[n, 4c + 2, h], x[n, 4c + 3, h])
     acc += dot4_u8s8(words[n, c, h], w4[o, c])       for c in 32
 
-The sums of a kernel that read the same operands likewise (the phases of a transposed convolution) share their words; what a sum reads
-under a condition on its other variables (padding) becomes words under that condition.
+Sums of a kernel with the same operands (the phases of a transposed convolution) share their words; operands under a condition on
+other variables of the sum (padding) become words under that condition.
 
-A sum of words is one of int32 (of float32) for all that follows: layouts, tiles of registers and copies treat it as such. Constants become words
-when the program is built; other operands get a stage that packs them, with the padding that was a stage before. What is left of
-the last word is zeros.
+Later stages see a sum of words as one of int32 (of float32): layouts, register tiles and copies treat it as such. The build packs
+constants; other operands get a stage that packs them, with the padding of the stage before. Zeros fill the last word.
 """
 
 from __future__ import annotations
@@ -68,9 +67,15 @@ from .signedness_shift import Movement, moved_word, movement
 
 @dataclass(frozen=True)
 class Product:
-    """A sum of products of which words of this `kind` can be made: the operands, of which each has `k`, an axis of the sum, as its index number `first` or `second`,
-    or `k` and the first channel of a group. `guards`: by operand, when it is read; it is 0 otherwise. `innermost`: the words of a sum lie
-    one after the other. `narrow`: weights are such that sums of two products fit into 16 bits."""
+    """A sum of products whose operands can be packed into words of this `kind`.
+
+    Each operand has `k`, an axis of the sum, as its index number `first` or `second`, or `k` plus the first channel of a group.
+
+    Attributes:
+        guards: the condition under which an operand is read; it is 0 otherwise.
+        innermost: true if the words of a sum are contiguous.
+        narrow: true if sums of two products of the weights fit into 16 bits.
+    """
 
     kind: WordKind
     a: Load
@@ -84,7 +89,7 @@ class Product:
     narrow: bool = False
 
     def order(self, axis: int, ndim: int) -> list[int]:
-        """The axes of an operand as its words have them, of which one is summed."""
+        """The order of an operand's axes in its words; `axis` is the summed one."""
         rest = [n for n in range(ndim) if n != axis]
         return [*rest, axis] if self.innermost else list(range(ndim))
 
@@ -94,11 +99,11 @@ class Product:
 
     @property
     def is_grouped(self) -> bool:
-        """True if sums read their own part of an operand along its axis: their group of channels."""
+        """True if sums read a range of an operand along its axis: that of their group of channels."""
         return any(not isinstance(e.indices[axis], Var) for e, axis in self.operands)
 
     def is_whole(self, kind: WordKind) -> bool:
-        """True if the numbers that a sum reads of each operand are whole words of that kind, or all that there are."""
+        """True if the numbers that a sum reads of each operand are full words of that kind, or all numbers along the axis."""
         simplify = Simplifier()
         for e, axis in self.operands:
             if e.indices[axis] is self.k:
@@ -111,14 +116,14 @@ class Product:
         return True
 
     def count(self, e: Load, axis: int, words: int) -> int:
-        """How many words an operand has along its axis, if a sum has so many: those of all groups."""
+        """The number of words of an operand along its axis, for `words` words in a sum: those of all groups."""
         if isinstance(e.indices[axis], Var):
             return words
         assert isinstance(e.source, Buffer)
         return e.source.shape[axis] // self.kind.numbers
 
     def place(self, e: Load, axis: int, word: Expr, simplify: Simplifier) -> Expr:
-        """Where an operand has a word of the sum along its axis."""
+        """The index of a word of the sum along an operand's axis."""
         if isinstance(e.indices[axis], Var):
             return word
         terms, first = simplify.linear(e.indices[axis])
@@ -129,19 +134,22 @@ class Product:
 
     @property
     def operands(self) -> tuple[tuple[Load, int], tuple[Load, int]]:
-        """The operands, each with the number of the axis that is summed."""
+        """The operands, each with the number of its summed axis."""
         return (self.a, self.first), (self.b, self.second)
 
     def shares_words(self, other: Product) -> bool:
-        """True if words that this one is made of are those of the other one."""
+        """True if both products pack the same operands into the same words."""
         if self.kind is not other.kind or self.extent != other.extent:
             return False
         return all(a.source is b.source and n == m for (a, n), (b, m) in zip(self.operands, other.operands))
 
 
 def tensorize_products(program: Program, target: VectorTarget) -> None:
-    """Every product of 8-bit or bfloat16 numbers for which it pays; without vectors, of 8-bit numbers, where an instruction adds several
-    products of them. Convolutions of bfloat16 numbers that will be faster in float32, by transformed tiles, are left alone."""
+    """Packs products of 8-bit or bfloat16 numbers if that is faster.
+
+    On processors without vectors, it packs 8-bit numbers if an instruction adds several products of them. Convolutions of
+    bfloat16 numbers that Winograd's algorithm computes faster in float32 stay as they are.
+    """
     if target.lanes(4) < 4 and target.word_products == 1:
         return
     finite = FiniteWeights(program)
@@ -161,14 +169,14 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
 
 
 def find_product(r: Reduction) -> Product | None:
-    """The sum as one of products of such numbers, along the longest axis that both operands have; None if it is none."""
+    """The sum as a product of such numbers, along the longest axis that both operands have; None for other sums."""
     kind = next((k for k in word_kinds() if any(is_step(r, m) for m in k.meanings.values())), None)
     if r.guards or kind is None:
         return None
     guards = {e.then: e.cond for e in post_order(r.update) if isinstance(e, Select) and isinstance(e.then, Load)}
     read = [e for e in _outside_conditions(r.update) if isinstance(e, Load) and e.source is not r.acc]
     if len(read) != 2:
-        return None  # the sum of squares of one operand
+        return None  # a sum of squares of one operand
     a, b = read
     best: Product | None = None
     for k, extent in r.inner:
@@ -182,7 +190,7 @@ def find_product(r: Reduction) -> Product | None:
 
 
 def _outside_conditions(e: Expr) -> list[Expr]:
-    """The nodes of an expression, those of conditions left out."""
+    """The nodes of an expression, without those of conditions."""
     conditions: dict[Expr, None] = {}
     stack = [e]
     while stack:
@@ -194,7 +202,7 @@ def _outside_conditions(e: Expr) -> list[Expr]:
 
 
 def is_step(r: Reduction, pattern: Reduction) -> bool:
-    """True if a step of a sum does what a step of the intrinsic's loop does, whichever operand comes first."""
+    """True if a step of a sum matches a step of the intrinsic's loop, in either order of operands."""
     stack: list[tuple[Expr, Expr]] = [(r.update, pattern.update)]
     read: list[tuple[str, str]] = []
     while stack:
@@ -227,7 +235,7 @@ def is_step(r: Reduction, pattern: Reduction) -> bool:
 
 
 def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target: VectorTarget) -> bool:
-    """True if it does for the sums of these stages, which share their words; the first one stands for all."""
+    """True if packing pays for the sums of these stages, which share their words; the first one stands for all."""
     at, p = next(iter(sums.items()))
     r = k.stages[at]
     assert isinstance(r, Reduction)
@@ -255,7 +263,7 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
 
 
 def _of_other_words(form: AnyForm, p: Product, target: VectorTarget, is_narrow: Callable[[], bool]) -> Product:
-    """The product, of the words that take the fewest instructions: of pairs of 16 bits where these beat the ones for bytes, unless bytes are
+    """The product in the words that need the fewest instructions: pairs of 16 bits if these beat bytes, unless the weights are
     narrow."""
     of_more = max(target.product_rows, target.summed_products, target.byte_tiles) > 1
     if p.kind.bits == "uint8" and target.wide_products > 1 and not of_more:
@@ -267,7 +275,8 @@ def _of_other_words(form: AnyForm, p: Product, target: VectorTarget, is_narrow: 
 
 
 def _is_narrow(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], calls: Sequence[RunKernel]) -> bool:
-    """True if the weights of these sums are constants whose products in pairs fit into 16 bits, and the data can be made unsigned."""
+    """True if the weights of these sums are constants whose products in pairs fit into 16 bits, and the data can be made
+    unsigned."""
     p = next(iter(sums.values()))
     weights = [(e.source, axis) for e, axis in p.operands if e.source in constants]
     data = [e for e, _ in p.operands if e.source not in constants]
@@ -281,13 +290,16 @@ def _is_narrow(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], c
 
 
 def _cost_of_product(kind: WordKind, target: VectorTarget) -> float:
-    """Instructions for each product of words of a kind, by the worst of its dot products."""
+    """Instructions for each product of words of a kind, for the most expensive of its dot products."""
     return max(target.dot_cost(name) for name in kind.meanings) / kind.numbers
 
 
 def _of_long_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
-    """The product, of long words where an instruction takes more than four numbers: it multiplies matrices of them, and enough rows and
-    columns of results have one in common, or it sums more than one of them, which lie one after the other."""
+    """The product in words of eight bytes, if an instruction takes more than four numbers.
+
+    Such an instruction multiplies matrices of words, and enough rows and columns of results share one; or it sums several
+    contiguous words.
+    """
     long = long_kind()
     if target.lanes(4) != 4 or p.kind.bits != long.bits or not isinstance(form, Reduction) or not p.is_whole(long):
         return p
@@ -298,12 +310,13 @@ def _of_long_words(form: AnyForm, p: Product, target: VectorTarget) -> Product:
 
 
 def _apart(r: Reduction, p: Product) -> list[int]:
-    """For each operand, how many results differ in what they read of it, and read the same of the other one."""
+    """For each operand, the number of results that read different elements of it, and the same elements of the other one."""
     return [prod(n for _, n in loops_of_one(r.loops, *pair)) for pair in ((p.a, p.b), (p.b, p.a))]
 
 
 def _is_transformed(k: Kernel, at: int, calls: Sequence[RunKernel], target: VectorTarget) -> bool:
-    """True if a stage will be a transformed convolution, between other kernels: what comes from outside, or goes there, has no blocks."""
+    """True if Winograd will transform the stage, and other kernels are around it: the program's inputs and outputs have no
+    blocks."""
     c = find_convolution(
         k.stages, at, [b for n, b in enumerate(k.inputs) if all(s.inputs[n].resolve().kind == CONSTANT for s in calls)]
     )
@@ -325,7 +338,7 @@ def _replace(
     rewriter: ProgramRewriter,
     target: VectorTarget,
 ) -> None:
-    """Gives the calls of a kernel one that computes the products from words, and words for its constants."""
+    """Gives the calls of a kernel one that computes the products from words, and packs its constants."""
     at, p = next(iter(sums.items()))
     before, params, temporaries = list(k.stages[:at]), list(k.params), list(k.temporaries)
     moved = _movement(k, sums, constants, target)
@@ -365,7 +378,7 @@ def _replace(
 
 
 def _movement(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target: VectorTarget) -> Movement | None:
-    """The movement of the numbers of words; None if the processor takes them as they are."""
+    """The shift of the numbers in words; None if the processor takes them unchanged."""
     p = next(iter(sums.values()))
     if p.kind.numbers != STEPS:
         return None
@@ -388,7 +401,7 @@ def _of_words(
     moved: Movement | None,
     sums_of_weights: Buffer | None,
 ) -> AnyForm:
-    """The sum of products of words, of `moved` ones with what is added `sums_of_weights`; a stage that is none stays as it is."""
+    """The sum of products of words, or of `moved` ones with the correction `sums_of_weights`; other stages stay as they are."""
     if p is None or not isinstance(r, Reduction):
         return r
     dtypes = p.dtypes
@@ -428,7 +441,8 @@ def _packing(
     after: Sequence[AnyForm],
     moved: bool = False,
 ) -> Map:
-    """The stage that packs an operand, `moved` or as it is. If the operand is made by a stage for this purpose alone, that is left out."""
+    """The stage that packs an operand, `moved` or unchanged. It computes the operand itself if a stage computes it for this
+    purpose alone."""
     loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape) if d > 1]
     named = iter(v for v, _ in loops)
     stored: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
@@ -452,7 +466,8 @@ def _packing(
 def _formula(
     source: Buffer, before: Sequence[AnyForm], after: Sequence[AnyForm]
 ) -> tuple[Store, dict[Expr, int]] | None:
-    """The store whose value makes the elements of a buffer, and the axis of each of its variables; None if the buffer is to be stored."""
+    """The store whose value makes the elements of a buffer, and the axis of each of its variables; None if the buffer must stay
+    in memory."""
     producers = [f for f in before if any(s.buffer is source for s in stores_of(f))]
     others = [f for f in before if f not in producers]
     if len(producers) != 1 or source in buffers_read(*others) or sum(source in buffers_read(f) for f in after) != 1:
@@ -473,7 +488,7 @@ def _formula(
 def _constant(
     rewriter: ProgramRewriter, slot: Slot, kind: WordKind, axis: int, order: Sequence[int], shape: Sequence[int]
 ) -> Slot:
-    """The constant's words, with its axes in this order."""
+    """The words of a constant, with its axes in this order."""
     place = list(order).index(axis)
     count = shape[place]
 
