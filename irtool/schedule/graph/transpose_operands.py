@@ -180,8 +180,8 @@ def _with_copy(r: Reduction, e: Load, order: _Order) -> tuple[Map, Reduction]:
 
 
 def _with_transposed_result(m: Map, target: VectorTarget) -> tuple[Map, Map] | None:
-    """The cheapest pair of maps of which the first computes the result in vectors along another axis, and the second transposes it row
-    by row; None if none pays."""
+    """The cheapest pair of maps: the first computes the result in vectors along another axis, the second transposes it row by
+    row. None if no pair pays."""
     stage = Stage(m, target)
     flat = stage.map
     if flat is None or len(flat.stores) != 1 or len(flat.loops) < 2:
