@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
 
 import pytest
 
@@ -61,3 +63,14 @@ def test_every_package_says_what_it_holds() -> None:
         if path.name == "__init__.py" and len(list(path.parent.glob("*.py"))) > 2 and '"""' not in path.read_text()
     ]
     assert silent == []
+
+
+def test_tables_of_a_room_have_a_line_for_each_module() -> None:
+    """The table in the docstring of a package: the name of a module, spaces, and its description, each at the beginning of a line."""
+    merged = []
+    for init in (ROOT / "irtool").rglob("__init__.py"):
+        docstring = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) or ""
+        names = [p.stem for p in init.parent.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()]
+        for line in docstring.splitlines():
+            merged += [f"{init.parent.name}: {line}" for n in names if re.search(rf"^\S.*[^,\s] +{n}/? {{3,}}\S", line)]
+    assert not merged

@@ -2,11 +2,16 @@
 
 A schedule sees loop nests and the processor, never operators: every matrix product is tiled like one.
 
-core/           forms, blocks, and their loop nests primitives/     split, fuse, reorder, cache_read …: pure functions from blocks
-to blocks windows/        domains split where padding, phases or windows change the indices cost/           estimates in cycles
-instructions/   dot products and matrix tiles constants/      constants that the build computes layouts/        blocked layouts of
-temporaries and weights strategies/     one folder for each: the nest of a stage, its cost and its reason scripts/
-schedules by hand, and measured choices graph/          rewrites of whole programs, and the pipeline that orders them
+core/           forms, blocks, and their loop nests
+primitives/     split, fuse, reorder, cache_read …: pure functions from blocks to blocks
+windows/        domains split where padding, phases or windows change the indices
+cost/           estimates in cycles
+instructions/   dot products and matrix tiles
+constants/      constants that the build computes
+layouts/        blocked layouts of temporaries and weights
+strategies/     one folder for each: the nest of a stage, its cost and its reason
+scripts/        schedules by hand, and measured choices
+graph/          rewrites of whole programs, and the pipeline that orders them
 """
 
 from ..tir.vector_target import VectorTarget

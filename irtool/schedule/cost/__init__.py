@@ -1,8 +1,11 @@
 """Estimates in processor cycles, which strategies compare.
 
-machine          constants, each with its unit, what was measured, on which processor and when register_tiles   a tile of
-registers: cycles per update tile_choice      vector axis and tile of a reduction row_choice       vector axis of a sum along
-rows, and its cycles window_cycles    windows outside of tiles of registers map_cycles       elementwise nests: vectors, squares,
-single elements gemm_cost        a matrix product from the caches winograd         Winograd's algorithm compared with a direct
-convolution
+machine          constants, each with its unit, what was measured, on which processor and when
+register_tiles   a tile of registers: cycles per update
+tile_choice      vector axis and tile of a reduction
+row_choice       vector axis of a sum along rows, and its cycles
+window_cycles    windows outside of tiles of registers
+map_cycles       elementwise nests: vectors, squares, single elements
+gemm_cost        a matrix product from the caches
+winograd         Winograd's algorithm compared with a direct convolution
 """
