@@ -229,7 +229,7 @@ class Backend(Plugin):
         """What of a program, scheduled or not yet, this backend has no code for; empty if there is code for all of it."""
         return []
 
-    def selection(self) -> Selection | None:
+    def selection(self, program: Program) -> Selection | None:
         """The forms that selection gives it, which `--emit=isel` prints; None if it prints scheduled nests itself."""
         return None
 

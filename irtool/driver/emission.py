@@ -110,7 +110,7 @@ def _program_text(program: Program, options: Options) -> str:
     """The text of the program: as it is scheduled, or after instruction selection; of the chosen kernels alone, if some are chosen."""
     from ..printer.program import nest_text, program_text
 
-    selection = options.backend.selection() if options.emit == ISEL else None
+    selection = options.backend.selection(program) if options.emit == ISEL else None
     kernel_text = nest_text if selection is None else partial(selected_text, selection)
     if not options.kernel:
         return program_text(program, kernel_text)

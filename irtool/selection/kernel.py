@@ -8,13 +8,15 @@ from functools import cached_property
 
 from ..tir.expr import Call
 from ..tir.kernel import Kernel
-from ..tir.sharing import index_bounds
+from ..tir.sharing import index_bounds, updated_pairs
 from ..tir.simplify import Simplifier
 from ..tir.stmt import TILED, VECTORIZED, Buffer, For, Lowered, Scope, Stmt, pre_order
+from .in_place import skip_copies
 from .narrow_scopes import narrow_scopes
 from .nests import all_buffers, flat, lower_parts, unroll, without_prefetches
 from .runs import find_run
 from .streams import fence_streams
+from .teams import divide, share_with_team
 from .tiles import select_tiles
 from .vectors.lower import FunctionOf
 from .vectors.nest import NestLowering
@@ -29,13 +31,15 @@ class Selection:
 
     Attributes:
         function: gives the vector function of a call, see `vectors.lower.lower_loop`.
-        for_c: for compilers of C: with runs, fences, and arrays in narrow scopes.
+        for_c: for compilers of C: with runs, fences, arrays in narrow scopes, and copies that are left out where they change nothing.
         tiles: blocks of sums are made in matrix tiles; of C only.
+        team: a team of threads runs the program, and shares loops; of C only.
     """
 
     function: Callable[[Call], FunctionOf]
     for_c: bool = False
     tiles: bool = False
+    team: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,11 @@ class KernelNest:
         """True if it has vectorized loops."""
         return any(isinstance(s, For) and s.kind == VECTORIZED for s in pre_order(self.kernel.body))
 
+    @cached_property
+    def in_team(self) -> bool:
+        """True if all threads of a team run it."""
+        return self.selection.team and divide(self.kernel.body) is not None
+
     def held(self, b: Buffer) -> str:
         """The dtype of vectors that hold its numbers."""
         return held_dtype(b.dtype, self.kernel.native_halves)
@@ -80,7 +89,9 @@ class KernelNest:
         body = lowering.lower(unroll(body, self.simplify))
         if self.selection.for_c:
             body = fence_streams(body)
-        return select_tiles(body, self.simplify) if self.selection.tiles else body
+        if self.selection.tiles:
+            body = select_tiles(body, self.simplify)
+        return self._at_top(body)
 
     def in_scalars(self) -> Stmt:
         """The nest in scalars. Beside vectors it waits for its arithmetic, not for memory."""
@@ -88,7 +99,15 @@ class KernelNest:
         if self.selection.for_c:
             body = narrow_scopes(without_prefetches(body) if self.has_vectors else body)
         body = flat(body, self.simplify, lambda b: is_variable(b, vector=False))
-        return lower_parts(body, lambda s: self._run(s) or s) if self.selection.for_c else body
+        return self._at_top(lower_parts(body, lambda s: self._run(s) or s) if self.selection.for_c else body)
+
+    def _at_top(self, body: Stmt) -> Stmt:
+        """The nest shared by a team, without copies in place."""
+        if not self.selection.for_c:
+            return body
+        change = share_with_team(body, self.kernel) if self.in_team else lambda s: s
+        updated = updated_pairs(self.kernel, self.kernel.same_memory)
+        return skip_copies(body, updated, lambda s: lower_parts(s, change))
 
     def _no_form(self, s: Stmt) -> Lowered | None:
         return None

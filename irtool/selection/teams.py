@@ -1,12 +1,15 @@
 """The division of a kernel's nest between the threads of a team, which run it together (see `backends.c.team`).
 
-for i: … ; for j (parallel): …      ⇒      one thread runs the first loop, all meet, each takes parts of the second one
+for i: … ; for j (parallel): …      ⇒      one thread: for i: … ; barrier; shared: for j: …
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from math import prod
 
 from ..schedule.graph.threads import shared_loops
 from ..tir.dtypes import itemsize
@@ -27,8 +30,10 @@ from ..tir.stmt import (
     children,
     expressions,
     pre_order,
+    seq,
 )
 from ..tir.trip_counts import count_runs
+from .nests import lower_parts
 from .tiles import TileRegion
 
 
@@ -47,6 +52,109 @@ class Division:
     alone: frozenset[Stmt]
     each: frozenset[Stmt]
     common: frozenset[Stmt]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Loops that are one, whose steps the threads of a team take in parts.
+
+    Attributes:
+        loops: outermost first; their extents are known.
+        share: steps of a part.
+        halved: the loop of which threads take the first half in all steps of the others first; None if there is none.
+    """
+
+    loops: tuple[For, ...]
+    share: int
+    halved: For | None
+
+    @property
+    def steps(self) -> int:
+        """Steps of all loops together."""
+        return prod(s.steps for s in self.loops)
+
+    @property
+    def parts(self) -> int:
+        """Parts, of which the last may be smaller."""
+        return -(-self.steps // self.share)
+
+
+class OneThread:
+    """A statement that the first thread of a team runs."""
+
+
+class EachThread:
+    """A statement that every thread of a team runs: it fills memory that each has for itself."""
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """The place where the threads of a team wait for each other. `opens`: threads may still join the team behind it."""
+
+    opens: bool
+
+
+def share_with_team(root: Stmt, kernel: Kernel) -> Callable[[Stmt], Stmt]:
+    """The rewrite of the statements of a nest for a team, for `lower_parts`. Nothing changes if no loop can be shared."""
+    division = divide(root)
+    if division is None:
+        return lambda s: s
+    before, behind = _barriers(root, division)
+    barrier = Lowered(Seq(()), Barrier(not division.each))
+
+    def change(s: Stmt) -> Stmt:
+        changed = s
+        if s in division.shared:
+            assert isinstance(s, For)
+            loops = tuple(shared_loops(s))
+            halved = kernel.halves.get(s.var)
+            share = max(1, kernel.shares.get(s.var, 1))
+            changed = Lowered(s, Shared(loops, share, next((x for x in loops if x.var is halved), None)))
+        elif s in division.alone:
+            changed = Lowered(s, OneThread())
+        elif s in division.each:
+            changed = Lowered(s, EachThread())
+        elif isinstance(s, Lowered) and isinstance(s.code, TileRegion):
+            changed = Lowered(lower_parts(s.body, change), s.code)
+        elif s in behind:
+            assert isinstance(s, For)
+            changed = For(s.var, s.extent, seq([s.body, barrier]), s.kind, s.unroll)
+        return seq([barrier, changed]) if s in before else changed
+
+    return change
+
+
+def _barriers(root: Stmt, division: Division) -> tuple[set[Stmt], set[Stmt]]:
+    """The statements in front of which threads wait for each other, and the loops that they wait at the end of each step of: where some
+    may still run the statements above."""
+    before: set[Stmt] = set()
+    behind: set[Stmt] = set()
+    waits = False
+    stack: list[Stmt | Callable[[], None]] = [root]
+
+    def end_step(s: Stmt) -> None:
+        nonlocal waits
+        if waits:
+            behind.add(s)
+        waits = False
+
+    while stack:
+        s = stack.pop()
+        if not isinstance(s, Stmt):
+            s()
+            continue
+        is_divided = s in division.shared or s in division.alone or s in division.each
+        configures = isinstance(s, Lowered) and isinstance(s.code, TileRegion) and s.body in division.shared
+        if waits and (is_divided or configures or s in division.common):
+            before.add(s)
+            waits = False
+        if is_divided:
+            waits = True
+            continue
+        if s in division.common:
+            stack.append(partial(end_step, s))
+        stack.extend(reversed(children(s)))
+    return before, behind
 
 
 def divide(body: Stmt) -> Division | None:

@@ -28,9 +28,11 @@ from ..tir.kernel import Kernel
 from ..tir.show import Item, NestText, show_node
 from ..tir.stmt import PARALLEL, VECTORIZED, Allocate, Buffer, For, Lowered, Scope, Seq, Stmt, Store, pre_order
 from ..tir.texts import expression_texts
+from .in_place import UnlessSame
 from .kernel import KernelNest, Selection
 from .runs import WORDS, Run, Words, last_step
 from .streams import Fence
+from .teams import Barrier, EachThread, OneThread, Shared
 from .tiles import Configuration, TileBlock, TileRegion, register_shapes
 from .vectors import ir
 from .vectors.types import VectorType, width_for
@@ -151,12 +153,20 @@ class SelectedText(NestText):
             return self._line(self._square(code))
         if isinstance(code, Run):
             return self._run(code)
+        if isinstance(code, Shared):
+            return self.block(self._shared_loops(code), code.loops[-1].body)
+        if isinstance(code, OneThread | EachThread):
+            return self.block("one thread" if isinstance(code, OneThread) else "every thread", s.body)
+        if isinstance(code, UnlessSame):
+            return self.block(
+                f"unless {self.name(code.source)} and {self.name(code.target)} are the same memory", s.body
+            )
         if isinstance(code, TileRegion):
             return self.block(f"matrix tiles{_configured(code.configuration)}", s.body)
         if isinstance(code, TileBlock):
             return self._tile_block(code)
-        assert isinstance(code, Fence)
-        return [("fence", 0)]
+        assert isinstance(code, Fence | Barrier)
+        return [("fence" if isinstance(code, Fence) else "barrier", 0)]
 
     def _loop(self, s: For) -> str:
         assert self.nest is not None
@@ -166,7 +176,14 @@ class SelectedText(NestText):
         if not self.nest.selection.for_c:
             return head
         hint = {None: "", True: " written out", False: " kept"}[s.unroll if self.nest.has_vectors else None]
-        return f"{head}{' parallel' if s.kind == PARALLEL else ''}{hint}"
+        is_region = s.kind == PARALLEL and not self.nest.selection.team
+        return f"{head}{' parallel' if is_region else ''}{hint}"
+
+    def _shared_loops(self, shared: Shared) -> str:
+        loops = ", ".join(f"{self.name(s.var)} in {s.steps}" for s in shared.loops)
+        each = f", {shared.parts} parts of {shared.share} {'step' if shared.share == 1 else 'steps'}"
+        halved = f", one half of {self.name(shared.halved.var)} first" if shared.halved is not None else ""
+        return f"for {loops} shared by threads{each}{halved}"
 
     def _allocate(self, b: Buffer) -> str:
         assert self.nest is not None

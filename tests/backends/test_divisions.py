@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
-from irtool.selection.teams import divide
+from irtool.selection.kernel import KernelNest, Selection
+from irtool.selection.teams import Barrier, divide
+from irtool.selection.text import SelectedText
 from irtool.tir.expr import Load, Var, const, less
-from irtool.tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Scope, Stmt, Store, seq
+from irtool.tir.kernel import Kernel
+from irtool.tir.stmt import (
+    PARALLEL,
+    SERIAL,
+    Allocate,
+    Buffer,
+    For,
+    If,
+    Lowered,
+    PrimFunc,
+    Scope,
+    Stmt,
+    Store,
+    pre_order,
+    seq,
+)
 
 
 def fill(b: Buffer, kind: str = PARALLEL, steps: int = 4, name: str = "i") -> For:
@@ -69,3 +86,56 @@ def test_nests_that_have_nothing_to_share() -> None:
     both: Stmt = For(i, 4, seq([Store(own, (i,), const(1.0, "float32")), Store(out, (i,), const(1.0, "float32"))]))
     assert divide(fill(out, SERIAL)) is None
     assert divide(Allocate(own, seq([both, fill(out)]))) is None, "what one thread stores of it others would not see"
+
+
+def team_text(body: Stmt, *params: Buffer) -> list[str]:
+    """The heads, barriers and stores of the nest that a team runs."""
+    kernel = Kernel.of(PrimFunc("k", params, body)).with_body(body)
+    nest = KernelNest(kernel, Selection(lambda call: None, for_c=True, team=True))
+    lines = SelectedText(nest).lines(nest.selected())
+    return [line for line in lines if line.strip() != "}"]
+
+
+def test_threads_wait_where_others_may_still_write() -> None:
+    """Not in front of the first statement, nor twice at one place."""
+    a, b = buffer("a"), buffer("b")
+    alone = Store(a, (const(0),), const(0.0, "float32"))
+    assert team_text(seq([fill(a), alone, fill(b)]), a, b) == [
+        "for i in 4 shared by threads, 4 parts of 1 step {",
+        "  a[i] = 1.0",
+        "barrier",
+        "one thread {",
+        "  a[0] = 0.0",
+        "barrier",
+        "for i_1 in 4 shared by threads, 4 parts of 1 step {",
+        "  b[i_1] = 1.0",
+    ]
+
+
+def test_a_loop_in_step_ends_each_step_with_a_barrier() -> None:
+    a, b = buffer("a"), buffer("b")
+    around = For(Var("n"), 3, seq([fill(a), fill(b, name="j")]), SERIAL)
+    assert team_text(seq([around, fill(b, name="k")]), a, b) == [
+        "for n in 3 {",
+        "  for i in 4 shared by threads, 4 parts of 1 step {",
+        "    a[i] = 1.0",
+        "  barrier",
+        "  for j in 4 shared by threads, 4 parts of 1 step {",
+        "    b[j] = 1.0",
+        "  barrier",
+        "for k in 4 shared by threads, 4 parts of 1 step {",
+        "  b[k] = 1.0",
+    ]
+
+
+def test_threads_join_late_unless_each_fills_its_own_memory() -> None:
+    own, out = buffer("own", Scope.LOCAL), buffer("out")
+    i = Var("i")
+    reader = For(i, 4, Store(out, (i,), Load(own, (i,))), PARALLEL)
+    bodies = {True: seq([fill(out), fill(out)]), False: Allocate(own, seq([fill(own, SERIAL), reader]))}
+    for opens, body in bodies.items():
+        kernel = Kernel.of(PrimFunc("k", (out,), body)).with_body(body)
+        nest = KernelNest(kernel, Selection(lambda call: None, for_c=True, team=True)).selected()
+        assert [s.code.opens for s in pre_order(nest) if isinstance(s, Lowered) and isinstance(s.code, Barrier)] == [
+            opens
+        ]

@@ -11,6 +11,7 @@ from typing import Any
 from ... import __version__
 from ...diagnostics import UsageError
 from ...selection.kernel import Selection
+from ...selection.teams import runs_in_teams
 from ...tir.pools import Pool, pool_record
 from ...tir.program import Program
 from ...tir.vector_target import MOST_THREADS
@@ -227,8 +228,8 @@ class C(Backend):
         )
         return write_program(program, name, options, folder)
 
-    def selection(self) -> Selection:
-        return select_for_c(self.math == "strict")
+    def selection(self, program: Program) -> Selection:
+        return select_for_c(self.math == "strict", has_team=self.openmp and runs_in_teams(program))
 
     def emit(self, program: Program, request: Request) -> CSources:
         name = request.name

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
+from ...selection.in_place import UnlessSame
 from ...selection.kernel import KernelNest, Selection, is_variable
 from ...selection.moves import moved_element
 from ...selection.runs import WORDS, Run, Sum, last_step
 from ...selection.streams import Fence
+from ...selection.teams import Barrier, EachThread, OneThread, Shared
 from ...selection.tiles import TileBlock, TileRegion
 from ...selection.vectors import ir
 from ...selection.vectors.lower import constant_indices, stores_of
@@ -18,7 +20,6 @@ from ...selection.vectors.types import HALVES, width_for
 from ...tir.expr import Expr, Load, Select, post_order
 from ...tir.kernel import Kernel, part_bytes
 from ...tir.memory import CACHE_LINE
-from ...tir.sharing import keeps_in_place, updated_pairs
 from ...tir.stmt import (
     VECTORIZED,
     Allocate,
@@ -88,9 +89,15 @@ class KernelText:
         return f"{prefix}{self.declare(linkage)} {{\n{self.body}\n}}\n"
 
 
-def select_for_c(strict: bool, has_tiles: bool = True) -> Selection:
-    """The forms that C has: `strict`, functions of vectors with the results of libm only; matrix tiles, unless they are excluded."""
-    return Selection(partial(function_for, strict=strict), for_c=True, tiles=has_tiles)
+def select_for_c(strict: bool, *, has_tiles: bool = True, has_team: bool = False) -> Selection:
+    """The forms that C has.
+
+    Args:
+        strict: functions of vectors have the results of libm.
+        has_tiles: matrix tiles are not excluded.
+        has_team: a team of threads runs the program.
+    """
+    return Selection(partial(function_for, strict=strict), for_c=True, tiles=has_tiles, team=has_team)
 
 
 class KernelWriter:
@@ -102,14 +109,14 @@ class KernelWriter:
         name: str,
         strict: bool = False,
         has_twin: bool = True,
-        in_team: bool = False,
+        has_team: bool = False,
     ) -> None:
         self.kernel = kernel
         self.name = name
         self.has_twin = has_twin
         """Vectorized loops are there as plain ones as well, for compilers without vectors."""
-        self.nest = KernelNest(kernel, select_for_c(strict, has_twin))
-        self.threads = Threads(kernel, strict, in_team)
+        self.nest = KernelNest(kernel, select_for_c(strict, has_tiles=has_twin, has_team=has_team))
+        self.threads = Threads(kernel, strict, has_team, self.nest.in_team)
         self.names = Identifiers(name, "ws", WORKER)
         self.index_type = "int64_t" if self.nest.is_wide else "int32_t"
         self.support: dict[Helper, None] = {}
@@ -125,12 +132,11 @@ class KernelWriter:
         self.registers: dict[ir.Register, str] = {}
         self.spilled: dict[str, str] = {}
         self.has_workspace = kernel.has_workspace
-        self.updated = updated_pairs(kernel, kernel.same_memory)
 
     @property
     def in_team(self) -> bool:
         """True if all threads of a team run it."""
-        return self.threads.in_team
+        return self.nest.in_team
 
     @property
     def head(self) -> str:
@@ -189,15 +195,12 @@ class KernelWriter:
         """Statements by an explicit stack; what is to be done after a part is a function on it."""
         code = self.code
         threads = self.threads
-        threads.begin(root, code, self.expressions, self._for)
-        stack = self._steps(root)
+        threads.begin(code, self.expressions)
+        stack: list[Stmt | Callable[[], None]] = [root]
         while stack:
             s = stack.pop()
             if not isinstance(s, Stmt):
                 s()
-            elif (shared := threads.enter(s)) is not None:
-                ends, inner = shared
-                stack += [*ends, inner]
             elif isinstance(s, Seq):
                 stack.extend(reversed(s.stmts))
             elif isinstance(s, Store):
@@ -206,6 +209,12 @@ class KernelWriter:
                 self._prefetch(s)
             elif isinstance(s, Lowered) and isinstance(s.code, TileRegion):
                 stack += [*self._begin_tiles(s.body, s.code), s.body]
+            elif isinstance(s, Lowered) and isinstance(s.code, Shared | OneThread | EachThread):
+                ends, inner = threads.enter(s.body, s.code)
+                stack += [*ends, inner]
+            elif isinstance(s, Lowered) and isinstance(s.code, UnlessSame):
+                code.open(f"if ({self.place(s.code.source)} != {self.place(s.code.target)})")
+                stack += [code.close, s.body]
             elif isinstance(s, Lowered):
                 self._print(s.code)
             elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
@@ -232,18 +241,6 @@ class KernelWriter:
                 if self._allocate(s.buffer):
                     stack.append(code.close)
                 stack.append(s.body)
-
-    def _steps(self, root: Stmt) -> list[Stmt | Callable[[], None]]:
-        """The statements at the top of a nest, last first, those in conditions that change nothing in place."""
-        stack: list[Stmt | Callable[[], None]] = []
-        for top in reversed(root.stmts) if isinstance(root, Seq) else (root,):
-            pair = keeps_in_place(top, self.updated) if self.updated else None
-            stack += [top] if pair is None else [self.code.close, top, partial(self._unless_same, *pair)]
-        return stack
-
-    def _unless_same(self, source: Buffer, target: Buffer) -> None:
-        """Begins a block that is left out where both buffers are the same memory."""
-        self.code.open(f"if ({self.place(source)} != {self.place(target)})")
 
     def value(self, e: Expr) -> str:
         """The C expression; statements that it needs are written."""
@@ -358,13 +355,16 @@ class KernelWriter:
         name = self.registers[register] = self.names.fresh("_".join([b.name, *map(str, at)]))
         self.code.line(f"{t} {name};")
 
-    def _print(self, code: ir.Body | ir.CopySquare | Run | Fence | TileBlock) -> None:
-        """Vectors, sums of products of long words, a fence, or a block of matrix tiles."""
+    def _print(self, code: ir.Body | ir.CopySquare | Run | Fence | Barrier | TileBlock) -> None:
+        """Vectors, sums of products of long words, a fence, a barrier, or a block of matrix tiles."""
         if isinstance(code, TileBlock):
             self._tile_block(code)
             return
         if isinstance(code, Run):
             self._print_run(code)
+            return
+        if isinstance(code, Barrier):
+            self.threads.wait(code)
             return
         if isinstance(code, Fence):
             self.code.line(f"{self.expressions.helper(END_STREAM)};")

@@ -8,7 +8,7 @@
         for (; x < stop; ++x) …
         if (x == 56) { ++y; x = 0; }
 
-Only loops of constant extent are shared (see `team.divide`).
+Only loops of constant extent are shared (see `selection.teams`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
-from ...schedule.graph.threads import shared_loops
+from ...selection.teams import Shared
 from ...tir.expr import Var
-from ...tir.kernel import Kernel
-from ...tir.stmt import For, Stmt
+from ...tir.stmt import Stmt
 from ..interface.names import Identifiers
 from .code import CodeBuilder
 from .team import WORKER
@@ -63,32 +62,29 @@ def _product(extents: Sequence[_Extent]) -> str:
 class SharePrinter:
     """Writes the heads of shared loops. `declare` gives the variable of a loop its name in C."""
 
-    kernel: Kernel
     code: CodeBuilder
     names: Identifiers
     declare: Callable[[Var], str]
     index_type: str
 
-    def open(self, outer: For) -> tuple[list[Callable[[], None]], Stmt]:
-        """Begins the loops that are shared from `outer` on: what ends them, in reverse order, and what is inside."""
-        loops = shared_loops(outer)
-        extents = [s.steps for s in loops]
-        total, share = prod(extents), max(1, self.kernel.shares.get(outer.var, 1))
-        parts, t = -(-total // share), self.index_type
+    def open(self, shared: Shared) -> tuple[list[Callable[[], None]], Stmt]:
+        """Begins shared loops: what ends them, in reverse order, and what is inside."""
+        loops, share, parts, total = shared.loops, shared.share, shared.parts, shared.steps
+        t = self.index_type
         part = self.names.fresh("part")
         code = self.code
         code.open(f"for (int {part} = irt_first({WORKER}, {parts}); {part} < {parts}; {part} = irt_next({WORKER}))")
         ends: list[Callable[[], None]] = [code.close]
         if share == 1:
-            self._places(loops, extents, part, constant=True)
+            self._places(shared, part, constant=True)
             return ends, loops[-1].body
         first, last = self.names.fresh("first"), self.names.fresh("last")
         end = f"{part} < {parts - 1} ? {first} + {share} : {total}" if total % share else f"{first} + {share}"
         code.line(f"const {t} {first} = ({t}){part} * {share}, {last} = {end};")
         if len(loops) > 1:
-            ends += self._runs(self._places(loops, extents, first, constant=False), first, last)
+            ends += self._runs(self._places(shared, first, constant=False), first, last)
             return ends, loops[-1].body
-        index = self.declare(outer.var)
+        index = self.declare(loops[0].var)
         code.open(f"for ({t} {index} = {first}; {index} < {last}; ++{index})")
         return [*ends, code.close], loops[-1].body
 
@@ -103,11 +99,11 @@ class SharePrinter:
         code.open(f"for (; {inner.name} < {stop}; ++{inner.name})")
         return [code.close, partial(self._carry, indices), code.close]
 
-    def _places(self, loops: Sequence[For], extents: Sequence[int], index: str, constant: bool) -> list[_Place]:
+    def _places(self, shared: Shared, index: str, constant: bool) -> list[_Place]:
         """Declares the variables of loops that are one, in the step of a number. Of a halved loop, threads take the first half of the
         steps in all steps of the others first."""
-        halved = self.kernel.halves.get(loops[0].var)
-        at = next((n for n, s in enumerate(loops) if s.var is halved), None)
+        loops, extents = shared.loops, [s.steps for s in shared.loops]
+        at = None if shared.halved is None else loops.index(shared.halved)
         sizes = [_Extent(n) for n in extents]
         late, half, begin, qualifier = "", 0, "", "const " if constant else ""
         if at is not None:

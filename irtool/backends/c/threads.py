@@ -7,7 +7,7 @@ from functools import partial
 
 from ...schedule.graph.threads import shared_loops
 from ...selection.nests import computes_in_floats
-from ...selection.teams import Division, divide
+from ...selection.teams import Barrier, EachThread, OneThread, Shared
 from ...tir.kernel import Kernel
 from ...tir.stmt import PARALLEL, Allocate, For, Scope, Stmt, pre_order
 from ..formulas.support import THREAD_NUMBER
@@ -26,18 +26,15 @@ class Threads:
 
     Args:
         strict: denormal numbers are kept.
-        in_team: the program is run by a team, if it has loops to share.
+        has_team: a team runs the program.
+        in_team: all threads of the team run the kernel.
     """
 
-    def __init__(self, kernel: Kernel, strict: bool, in_team: bool) -> None:
+    def __init__(self, kernel: Kernel, strict: bool, has_team: bool, in_team: bool) -> None:
         self.kernel = kernel
-        division = divide(kernel.body) if in_team else None
-        self.in_team = division is not None
-        """All threads of a team run the kernel."""
-        self.has_regions = not in_team and not 0 < kernel.macs < LOOP_WORK
+        self.in_team = in_team
+        self.has_regions = not has_team and not 0 < kernel.macs < LOOP_WORK
         """Each of its loops that threads share is a parallel region of its own."""
-        self._opens = division is not None and not division.each
-        """Threads may join after others have met: they fill no memory of their own first."""
         self._flushes = not strict and computes_in_floats([kernel])
         """Threads of its regions take denormal numbers for zeros."""
         self._most = kernel.placement.threads if kernel.placement else 1
@@ -45,13 +42,10 @@ class Threads:
         self._own = {s.buffer for s in nodes if isinstance(s, Allocate) and s.buffer.scope == Scope.THREAD}
         """Buffers in the workspace of which each thread has its part."""
 
-    def begin(self, root: Stmt, code: CodeBuilder, expressions: Writer, open_loop: Callable[[For], None]) -> None:
+    def begin(self, code: CodeBuilder, expressions: Writer) -> None:
         """Begins a nest, which is printed to `code`."""
         self._code = code
         self._expressions = expressions
-        self._open_loop = open_loop
-        self._division: Division | None = divide(root) if self.in_team else None
-        self._waits = False
         self._shared: set[For] = set()
         """Loops whose pragma is written."""
         self._tiled: For | None = None
@@ -66,37 +60,17 @@ class Threads:
 
     # -- in a team -----------------------------------------------------------------------------------------------------
 
-    def enter(self, s: Stmt) -> tuple[Ends, Stmt] | None:
-        """Begins a statement that a team shares, that one thread runs, or each in full: what ends it, and what is inside. None for
-        others."""
-        division = self._division
-        if division is None:
-            return None
-        if s in division.alone or s in division.each:
-            self._wait()
-            self._code.open(f"if (!{WORKER}->number)" if s in division.alone else "")
-            self._waits, self._division = True, None
-            return [partial(self._end_alone, division)], s
-        if s not in division.shared and s not in division.common:
-            return None
-        assert isinstance(s, For)
-        self._wait()
-        if s in division.common:
-            self._open_loop(s)
-            return [self._code.close, self._wait], s.body
-        self._waits = True
-        x = self._expressions
-        return SharePrinter(self.kernel, self._code, x.names, x.declare, x.index_type).open(s)
+    def enter(self, s: Stmt, part: Shared | OneThread | EachThread) -> tuple[Ends, Stmt]:
+        """Begins a statement that a team shares, that one thread runs, or each in full: what ends it, and what is inside."""
+        if isinstance(part, Shared):
+            x = self._expressions
+            return SharePrinter(self._code, x.names, x.declare, x.index_type).open(part)
+        self._code.open(f"if (!{WORKER}->number)" if isinstance(part, OneThread) else "")
+        return [self._code.close], s
 
-    def _wait(self) -> None:
-        """Threads wait for each other if some may still run the statements above."""
-        if self._waits:
-            self._code.line(f"irt_wait({WORKER}, {int(self._opens)});")
-        self._waits = False
-
-    def _end_alone(self, division: Division) -> None:
-        self._code.close()
-        self._division = division
+    def wait(self, barrier: Barrier) -> None:
+        """Threads wait for each other."""
+        self._code.line(f"irt_wait({WORKER}, {int(barrier.opens)});")
 
     # -- in regions ----------------------------------------------------------------------------------------------------
 
@@ -112,8 +86,6 @@ class Threads:
 
     def begin_tiles(self, s: For, begin: Callable[[], None], end: Callable[[], None]) -> Ends:
         """Begins the region of a loop whose threads have registers of tiles, which `begin` configures in a block of their own."""
-        if self._division and s in self._division.shared:
-            self._wait()
         self._tiled = s
         begins = s.kind == PARALLEL and self._is_region(s)
         if begins and self._flushes:

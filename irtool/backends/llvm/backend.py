@@ -143,7 +143,7 @@ class Llvm(Backend):
         added = [s.macro for s in instruction_sets().values() if f"+{s.option}" in features]
         return f" {macros} {' '.join(added)} "
 
-    def selection(self) -> Selection:
+    def selection(self, program: Program) -> Selection:
         return select_for_llvm(self.math == "strict")
 
     def emit(self, program: Program, request: Request) -> Sources:

@@ -1,0 +1,34 @@
+"""Copies that are left out where the caller gives the same memory for both buffers.
+
+for i: y[i] = x[i]      ⇒      unless x and y are the same memory: for i: y[i] = x[i]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..tir.sharing import keeps_in_place
+from ..tir.stmt import Buffer, Lowered, Seq, Stmt
+
+
+@dataclass(frozen=True)
+class UnlessSame:
+    """A statement that runs unless two buffers are the same memory."""
+
+    source: Buffer
+    target: Buffer
+
+
+def skip_copies(root: Stmt, updated: Sequence[tuple[Buffer, Buffer]], change: Callable[[Stmt], Stmt]) -> Stmt:
+    """The nest after a change of each statement at its top, those that copy in place in a condition.
+
+    Args:
+        updated: the pairs (input, output) of which the output is a copy with other elements.
+    """
+    done: list[Stmt] = []
+    for top in root.stmts if isinstance(root, Seq) else (root,):
+        pair = keeps_in_place(top, updated) if updated else None
+        changed = change(top)
+        done.append(changed if pair is None else Lowered(changed, UnlessSame(*pair)))
+    return Seq(done) if isinstance(root, Seq) else done[0]
