@@ -290,8 +290,8 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "TransposeOperands",
-        "copies operands of products with another axis innermost, or by phases, and computes results of maps so, if no vector of results "
-        "reads all operands; runs after layouts give most operands such an axis",
+        "copies operands of products, and results of maps, with another axis innermost, or by phases, if no vector reads all operands; "
+        "runs after layouts give most such an axis",
         _each_kernel(transpose_operands),
         vectors=True,
     ),

@@ -147,10 +147,10 @@ def test_a_script_is_built_and_run() -> None:
 
 MISTAKES = [
     ("conv", ["winograd(tile=3, tiles=3, filters=8, lanes=4)"], "line 2 of the schedule: tiles have 2 or 4 results"),
-    ("conv", ["winograd(tile=4, tiles=3, filters=8, lanes=5)"], "vectors of 5 channels do not lie side by side"),
+    ("conv", ["winograd(tile=4, tiles=3, filters=8, lanes=5)"], "operands and results are no contiguous vectors of 5 channels"),
     ("conv", ["winograd(tile=4, tiles=3, filters=12, lanes=4)"], "12 output channels at a time are no whole vectors"),
-    ("conv", ["winograd(tile=4, tiles=99, filters=8, lanes=4)"], "there are 12 tiles, of which 99"),
-    ("conv", ["winograd(tile=4, tiles=3, filters=8, lanes=4, bands=5)"], "4 blocks of 3 tiles cannot be made in 5"),
+    ("conv", ["winograd(tile=4, tiles=99, filters=8, lanes=4)"], "there are 12 tiles, and a block cannot have 99"),
+    ("conv", ["winograd(tile=4, tiles=3, filters=8, lanes=4, bands=5)"], "4 blocks of 3 tiles cannot form 5"),
     ("conv", ["winograd(tile=4, tiles=3, filters=8, lanes=4, own=1)"], "own=1 is for bands"),
     ("conv", ["winograd(tile=4, tiles=3, filters=8, lanes=4, bands=1, own=2)"], "own=1 is for bands"),
     ("conv", ["winograd(tile=4, tiles=3, filters=8)"], "missing a required argument: 'lanes'"),

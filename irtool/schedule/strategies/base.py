@@ -1,7 +1,7 @@
 """Strategies: ways to schedule a stage of a kernel, which compete for it.
 
-A strategy says whether it can do a stage, at what cost and why, and does it, as a list of primitives. Of those that can, the
-one that costs least gets the stage. Schedules by hand and measured choices come before all others, by their `plevel`.
+A strategy offers a candidate for a stage, with its cost and its reason, and schedules the stage by a list of primitives. The
+candidate of the lowest cost wins. Schedules by hand and measured choices come before all others, by their `plevel`.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from .plugin_checks import adopt_strategy
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a strategy offers for a stage.
+    """A strategy's offer for a stage.
 
     Attributes:
         cost: processor cycles per update of a reduction, or per element of a map.
-        reason: why it is so, in a few words, for people.
+        reason: the reason for the offer, in a few words, as `--explain` prints it.
         plan: the parameters of `apply`.
-        label: what tells it from the strategy's other offers for the stage, without names of loops; the reason if empty.
+        label: the name of the offer among the strategy's others for the stage, without names of loops; the reason if empty.
     """
 
     cost: float
@@ -58,12 +58,12 @@ class Stage:
     Attributes:
         form: its formula.
         target: the processor's vectors.
-        rows: the number of rows that the kernel's stages sum, or work on one after the other; 0 if they do not.
+        rows: the number of rows, if all stages of the kernel sum rows or are elementwise; otherwise 0.
+        same: pairs of an input and an output of the kernel that may share memory.
         kernel: the kernel's name.
-        number: which of its stages it is.
-        main: whether it is the one with the most work.
-        same: pairs of an input and an output of the kernel that may lie in the same memory.
-        serial: whether it runs inside of a loop that threads share, and none of its own should be.
+        number: the number of the stage in the kernel.
+        main: true for the stage with the most work.
+        serial: true inside of a parallel loop, where the stage must have none of its own.
     """
 
     form: AnyForm
@@ -78,29 +78,30 @@ class Stage:
 
     @property
     def work(self) -> int:
-        """Updates, or elements."""
+        """The number of updates of a reduction, or of elements of a map."""
         if isinstance(self.form, Reduction | TupleReduction | Steps):
             return self.form.work
         return math.prod(n for _, n in self.form.loops) if isinstance(self.form, Map) else 0
 
     @property
     def reduction(self) -> Reduction | None:
-        """The reduction, if it is one: guards apart, axes split where operands lie in blocks, and fused where they can be."""
+        """The reduction, with predicates as guards, and with axes split into blocks of layouts and fused if possible; None for
+        other forms."""
         return self._tell(self._fused) if isinstance(self.form, Reduction) else None
 
     @property
     def padded(self) -> Reduction | None:
-        """The reduction, if it is one, with the guards apart of products that must be formed (see `extract_predicates`), too."""
+        """The same with predicates of products that may be NaN as guards, too (see `extract_predicates`)."""
         return self._tell(self._formed) if isinstance(self.form, Reduction) else None
 
     @property
     def map(self) -> Map | None:
-        """The map, if it is one, with axes split and fused likewise."""
+        """The map, with axes split and fused likewise; None for other forms."""
         return self._tell(self._flat) if isinstance(self.form, Map) else None
 
     @property
     def windows(self) -> Reduction | None:
-        """The reduction, if it is one, before axes are fused."""
+        """The reduction before axes are fused; None for other forms."""
         return self._tell(self._split) if isinstance(self.form, Reduction) else None
 
     @cached_property
@@ -126,7 +127,7 @@ class Stage:
             return fuse_axes(split_periods(split_blocks(self.form))), trace
 
     def _tell(self, prepared: tuple[Form, list[str]]) -> Form:
-        """A form made ready for strategies; a trace has what was done to it, once, if what is traced uses it."""
+        """The prepared form; the trace, if there is one, gets the primitives that prepared it, once."""
         form, lines = prepared
         if is_traced() and not self._told:
             self._told = True
@@ -136,31 +137,31 @@ class Stage:
 
     @property
     def lanes(self) -> int:
-        """Elements of a vector of the reduction's accumulators; 1 if there are no vectors."""
+        """Elements of a vector of the reduction's accumulators; 1 without vectors."""
         return accumulator_lanes(self.reduction, self.target) if self.reduction is not None else 1
 
     @cached_property
     def row_axis(self) -> int | None:
-        """The number of the reduction's inner loop along which rows are summed in vectors; None if there is none."""
+        """The number of the reduction's inner loop along which rows are summed in vectors; None if no loop can be."""
         return choose_row_axis(self.reduction, self.target) if self.reduction is not None else None
 
     @cached_property
     def tile(self) -> TileChoice | None:
-        """The best tile of registers for the reduction; None if there is none."""
+        """The best register tile for the reduction; None if it has none."""
         return self.tile_for(self.reduction) if self.reduction is not None else None
 
     def tile_for(self, r: Reduction) -> TileChoice | None:
-        """The best tile of registers for a reduction of this stage."""
+        """The best register tile for a reduction of this stage."""
         return choose_register_tile(r, self.target, self._may_repeat(r, r.update))
 
     @property
     def may_repeat(self) -> bool:
-        """Whether results of a map may be made twice: unless they may replace what they are made from."""
+        """True if results of a map may be computed twice: they cannot overwrite its operands."""
         return isinstance(self.form, Map) and self._may_repeat(self.form)
 
     @property
     def may_repeat_sums(self) -> bool:
-        """The same of a reduction."""
+        """True if results of a reduction may be computed twice."""
         return self.reduction is not None and self._may_repeat(self.reduction, self.reduction.update)
 
     def _may_repeat(self, form: Map | Reduction, *values: Expr) -> bool:
@@ -169,12 +170,12 @@ class Stage:
         return not written & read and not any(a in read and b in written for a, b in self.same)
 
     def inner(self, form: LoopForm, serial: bool = False) -> Stage:
-        """A stage that this one is made of."""
+        """One of the stages into which this one is split."""
         return Stage(form, self.target, self.rows, self.same, serial=serial)
 
 
 def _fused(split: tuple[Reduction, list[str]]) -> tuple[Reduction, list[str]]:
-    """The form with fused axes, and the primitives."""
+    """The form with fused axes, and the primitives so far."""
     windows, lines = split
     with tracing() as trace:
         return fuse_sums(fuse_axes(windows)), [*lines, *trace]
@@ -183,8 +184,8 @@ def _fused(split: tuple[Reduction, list[str]]) -> tuple[Reduction, list[str]]:
 class Strategy(ABC):
     """A way to schedule a stage. Stateless.
 
-    `plevel`: what has a higher one is preferred, whatever it costs, as in TVM's OpStrategy: schedules by hand, measured choices, and
-    plug-ins that want to be. All others compete by their costs.
+    `plevel`: strategies of a higher level win, whatever their costs, as in TVM's OpStrategy: schedules by hand, measured choices,
+    and plug-ins that ask for it. Strategies of the same level compete by their costs.
     """
 
     name: ClassVar[str]
@@ -192,10 +193,10 @@ class Strategy(ABC):
 
     @abstractmethod
     def choose(self, stage: Stage) -> Candidate | None:
-        """What it would cost, and why; None if the strategy is not for this stage."""
+        """The candidate for a stage, with cost and reason; None if the strategy does not support the stage."""
 
     def variants(self, stage: Stage) -> Iterator[Candidate]:
-        """What may be worth a measurement: `choose`'s own offer first, then others, each with a label of its own."""
+        """The candidates that a measurement may compare: that of `choose` first, then others, each with a label of its own."""
         offer = self.choose(stage)
         if offer is not None:
             yield offer
@@ -210,7 +211,7 @@ strategies: Registry[type[Strategy]] = Registry("strategy", "irtool.schedule.str
 
 
 def strategy(name: str, override: bool = False) -> Callable[[type[Strategy]], type[Strategy]]:
-    """Class decorator that makes a strategy known. Raises PluginError for a class from outside that is none."""
+    """Class decorator that registers a strategy. Raises PluginError for a class from outside that is no strategy."""
 
     def register(cls: type[Strategy]) -> type[Strategy]:
         if is_outside(cls):
@@ -221,7 +222,7 @@ def strategy(name: str, override: bool = False) -> Callable[[type[Strategy]], ty
 
 
 def offers_for(stage: Stage) -> list[tuple[Strategy, Candidate]]:
-    """The candidates that compete for a stage, cheapest first: those of the highest level at which any strategy can do it.
+    """The candidates that compete for a stage, cheapest first: those of the highest level at which any strategy supports it.
 
     Every stage has one; raises UsageError if the only one is switched off.
     """
@@ -237,7 +238,7 @@ def offers_for(stage: Stage) -> list[tuple[Strategy, Candidate]]:
 
 
 def choose_strategy(stage: Stage) -> tuple[Strategy, Candidate]:
-    """The strategy that gets a stage, with what it offers: the first of `offers_for`."""
+    """The winning strategy for a stage, with its candidate: the first of `offers_for`."""
     return offers_for(stage)[0]
 
 
@@ -247,17 +248,17 @@ def _enabled() -> Iterator[Strategy]:
 
 
 def label_of(strategy: Strategy, candidate: Candidate) -> str:
-    """What tells an offer from the others for the same stage: `register_tile: axis 1, tile 8 x 2 x 16`."""
+    """The name of an offer among all for the same stage: `register_tile: axis 1, tile 8 x 2 x 16`."""
     return f"{strategy.name}: {candidate.label or candidate.reason}"
 
 
 def stage_variants(stage: Stage) -> Iterator[tuple[Strategy, Candidate]]:
-    """Every offer for a stage that a measurement may compare: those of strategies of the usual level, sorted by name."""
+    """Every candidate for a stage that a measurement may compare: those of strategies of the usual level, sorted by name."""
     for s in sorted(_enabled(), key=lambda s: s.name):
         if s.plevel == Strategy.plevel:
             yield from ((s, offer) for offer in s.variants(stage))
 
 
 def find_variant(stage: Stage, label: str) -> tuple[Strategy, Candidate] | None:
-    """The offer with that label; None if no strategy makes it."""
+    """The candidate with that label; None if no strategy offers it."""
     return next((variant for variant in stage_variants(stage) if label_of(*variant) == label), None)

@@ -15,7 +15,7 @@ _SHOWN = 6
 
 @strategy("by_hand")
 class ByHand(Strategy):
-    """The primitives of a script, or the offer that it names, for its stages."""
+    """The primitives of a script, or the candidate that it names, for its stages."""
 
     plevel = 1000
 
@@ -35,7 +35,7 @@ class ByHand(Strategy):
         if entry.nest is None and not isinstance(stage.form, Map | Reduction):
             raise entry.refused(
                 f"stage {stage.number} of {stage.kernel} is no map and no reduction: primitives do not apply to it",
-                help=f'{", ".join(MAKERS)} make such of it; choose("LABEL") names an offer of a strategy',
+                help=f'{", ".join(MAKERS)} split it into such; choose("LABEL") names a candidate of a strategy',
             )
         return Candidate(0, f"line {entry.line} of the schedule", entry)
 

@@ -1,4 +1,4 @@
-"""The loops as they are lowered, for stages without another strategy."""
+"""The loops of lowering, for stages without another strategy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .base import Candidate, Stage, Strategy, strategy
 
 @strategy("scalar_reduction")
 class ScalarReduction(Strategy):
-    """One result after the other, each update waiting for the one before."""
+    """One result after the other; each update waits for the one before."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         if not isinstance(stage.form, Reduction):
@@ -32,7 +32,7 @@ class ScalarReduction(Strategy):
 
 @strategy("loops")
 class Loops(Strategy):
-    """What is neither a map nor a reduction of one accumulator: arg-max, sorting, sampling, recurrences."""
+    """Stages that are neither maps nor reductions of one accumulator: arg-max, sorting, sampling, recurrences."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         return Candidate(math.inf, "not a formula") if isinstance(stage.form, TupleReduction | Steps) else None

@@ -12,7 +12,7 @@ from ...tir.stmt import Stmt
 
 
 def adopt_strategy(cls: Any, name: str, base: type, offer: type) -> None:
-    """Guards the methods of a class from outside, which choose with an `offer`.
+    """Wraps the methods of a class from outside with checks; `offer` is the class of its candidates.
 
     Raises PluginError for a class that is no strategy, or lacks a method.
     """

@@ -1,11 +1,11 @@
-"""Nests whose steps are independent along the innermost loop of results: a vector of them, step by step.
+"""Nests whose steps are independent along the innermost loop of results, vectorized along that loop.
 
     for i: acc = 0; for k: acc += x[k, i]; out[k, i] = acc
 
     ⇒   for i_o: acc[lanes] = 0; for k: acc[:] += x[k, i_o*lanes + :]; out[k, i_o*lanes + :] = acc[:]
 
-Sums that continue the one before, along another axis than the innermost. Scalars that a step keeps become vectors of registers, and
-each store a loop over lanes; loops and conditions inside must be the same for all lanes.
+Running sums along another axis than the innermost are an example. Scalars of a step become vectors in registers, and each store a
+loop over lanes; loops and conditions inside must be the same for all lanes.
 """
 
 from __future__ import annotations
@@ -72,8 +72,10 @@ class SideBySide(Strategy):
 
 
 def _has_lanes(loops: Sequence[Loop], body: Stmt) -> bool:
-    """True if the steps of the last loop can be made side by side: they are independent, their scalars and elements are as wide as lanes,
-    elements lie side by side, and what is decided inside is the same for all."""
+    """True if the steps of the last loop can be the lanes of vectors.
+
+    They must be independent, with scalars and elements as wide as lanes, contiguous elements, and the same conditions for all.
+    """
     v, extent = loops[-1]
     inside = list(pre_order(body))
     if not all(isinstance(s, Seq | Allocate | Let | For | If | Store) for s in inside):
@@ -101,8 +103,11 @@ def _has_lanes(loops: Sequence[Loop], body: Stmt) -> bool:
 
 
 def _side_by_side(body: Stmt, lane: Var, lanes: int, vectors: int) -> Stmt:
-    """The body for all lanes of some vectors: registers in place of scalars and of named values, and loops over lanes around each store. `lane`
-    counts all of these lanes."""
+    """The body for all lanes of some vectors: registers in place of scalars and of `Let` variables, and loops over lanes around
+    each store.
+
+    `lane` counts the lanes of all vectors.
+    """
     registers: dict[object, Buffer] = {}
     for s in pre_order(body):
         if isinstance(s, Allocate):

@@ -1,4 +1,4 @@
-"""Stages that are scheduled as several: how each of these gets a strategy of its own."""
+"""Stages that are split into several, each of which gets a strategy of its own."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from .register_tile.strategy import Finish, RegisterTile, tile_reduction
 
 @dataclass(frozen=True)
 class Scheduling:
-    """How one stage is scheduled. `said` tells of it; `apply` makes the nest."""
+    """The schedule of one stage. `said`: its description for the trace; `apply`: builds the nest."""
 
     said: str
     apply: Callable[[], Stmt]
 
 
 def by_strategy(stage: Stage) -> Scheduling:
-    """With the strategy that wins it."""
+    """The schedule by the winning strategy."""
     with untraced():
         strategy, candidate = choose_strategy(stage)
     return Scheduling(f"{strategy.name} — {candidate.reason}", lambda: strategy.apply(stage, candidate))
 
 
 def in_registers(stage: Stage, finish: Finish | None = None) -> Scheduling:
-    """A product in tiles of registers, whose results may be made twice; with another strategy where it has no tile."""
+    """A product in register tiles, whose results may be computed twice; by another strategy if it has no tile."""
     r = stage.form
     choice = choose_register_tile(r, stage.target, again=True) if isinstance(r, Reduction) else None
     if choice is None or not isinstance(r, Reduction):
@@ -47,8 +47,10 @@ def in_registers(stage: Stage, finish: Finish | None = None) -> Scheduling:
 
 
 def in_vectors_or_registers(stage: Stage, weights: Buffer) -> Scheduling:
-    """Maps in vectors of their last loop; the products of what they make with weights in tiles of registers, whose loops are those of
-    the products, of rows and of columns."""
+    """Maps in vectors along their last loop; products of their results with weights in register tiles.
+
+    The loops of a product are those over products, over rows and over columns.
+    """
     form = stage.form
     if isinstance(form, Map):
         block: Block[Map] = Block.of(form)
@@ -59,7 +61,7 @@ def in_vectors_or_registers(stage: Stage, weights: Buffer) -> Scheduling:
 
 
 def _next_weights(weights: Buffer, b: Block[Reduction]) -> Block[Reduction]:
-    """The products, where weights come from memory: those of the next product are asked for while these are used."""
+    """The products with prefetches of the next product's weights, if weights come from memory."""
     (p, _), (row, _), _ = b.form.loops
     (read,) = (e for e in loads(b.form.update) if e.source is weights)
     over = [v for v in b.over(row) if any(v is x for x, _ in b.outside)]
@@ -67,7 +69,7 @@ def _next_weights(weights: Buffer, b: Block[Reduction]) -> Block[Reduction]:
 
 
 def schedule_stages(nest: StagedNest, schedule: Callable[[NamedStage, Map | Reduction], Scheduling]) -> Stmt:
-    """The nest, with each of its stages scheduled; those at several places the same way, which the trace has once."""
+    """The nest, with each of its stages scheduled. All places of a stage have the same schedule, which the trace has once."""
     nests: dict[str, list[Stmt]] = {}
     for stage in nest.stages:
         first, *others = (schedule(stage, form) for form in stage.forms)
@@ -79,10 +81,10 @@ def schedule_stages(nest: StagedNest, schedule: Callable[[NamedStage, Map | Redu
 
 
 class StagedStrategy(Strategy):
-    """A strategy for stages that one primitive makes several stages of. A plan is chosen for each processor anew."""
+    """A strategy for stages that a primitive splits into several. A plan is chosen for each processor anew."""
 
     form: ClassVar[type[StagedForm]]
-    """The stages that it is for."""
+    """The class of the stages that it supports."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         return next(self.variants(stage), None)
@@ -102,8 +104,8 @@ class StagedStrategy(Strategy):
 
     @abstractmethod
     def divide(self, stage: Stage, plan: StagedPlan) -> StagedNest:
-        """The stages that a plan makes of one."""
+        """The stages into which a plan splits one."""
 
     @abstractmethod
     def schedule(self, stage: Stage, whole: Stage) -> Scheduling:
-        """How one of these is scheduled, which is a stage of a whole one."""
+        """The schedule of one of these stages; `whole` is the original one."""

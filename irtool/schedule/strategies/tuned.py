@@ -1,4 +1,4 @@
-"""Stages whose choice was measured; see `schedule.scripts.tuned`."""
+"""Stages with a measured choice; see `schedule.scripts.tuned`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .base import Candidate, Stage, Strategy, find_variant, strategy
 
 @strategy("tuned")
 class Tuned(Strategy):
-    """What a table of measurements says, where the strategy still offers it."""
+    """The candidate in a table of measurements, if its strategy still offers it."""
 
     plevel = 900
 

@@ -16,12 +16,13 @@ class Chain:
         params: the operands.
         out: the result.
         stages: a product, stages on its rows, and a product.
-        same: what is one and the same value, under several shapes.
+        same: for each buffer that is a view of another one, that one.
         inner: the tensors between the stages.
     """
 
     def __init__(self, kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> None:
-        """`wiring`: for each input of the kernels the number of the chain's own one, or -1 - n for the result of the n-th."""
+        """`wiring`: for each input of the kernels, the number of the chain's parameter, or -1 - n for the result of the n-th
+        kernel."""
         self.params: list[Buffer] = []
         self.same: dict[Buffer, Buffer] = {}
         self.stages: list[AnyForm] = []

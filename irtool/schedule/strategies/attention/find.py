@@ -5,7 +5,7 @@
     p = softmax(s')     (a kernel)
     out = p · v         (a kernel)
 
-What passes between them is as long as all queries times all keys. If nothing else reads it, a tile of its rows in the
+The intermediate results have all queries times all keys as elements. If nothing else reads them, a tile of their rows in the
 cache is enough (Dao et al. 2022, FlashAttention).
 """
 
@@ -26,11 +26,11 @@ from .tiled import NotRows, is_product
 from .turned import turn
 
 FusedChains = dict[tuple, list[Kernel]]
-"""The kernels that take the place of a chain, by the kernels of this one."""
+"""The kernels that replace a chain, by the kernels of the chain."""
 
 
 def fuse_attention(program: Program, target: VectorTarget) -> None:
-    """Makes one kernel of each attention in the program."""
+    """Merges the kernels of each attention in the program into one."""
     fused_chains: FusedChains = {}
     names = {k.name for k in program.kernels}
     rewrite_step_lists(program, lambda body, mentions: _fuse_in(body, mentions, target, fused_chains, names))
@@ -61,7 +61,7 @@ def _fuse_in(
 def _chain(
     last: RunKernel, writers: Mapping[Slot, tuple[int, RunKernel]], mentions: Mentions
 ) -> list[RunKernel] | None:
-    """The kernels from one product to another, `last`, in which every result is read by the next one alone."""
+    """The kernels from one product to another, `last`, each of whose results the next one alone reads; None for other kernels."""
     if last.kernel.finished or len(last.kernel.stages) != 1 or not _is_of_values(last):
         return None
     waiting: list[list[RunKernel]] = [[last]]
@@ -85,7 +85,7 @@ def _chain(
 
 
 def _is_of_values(s: RunKernel) -> bool:
-    """True if a kernel begins with a product, and not with weights, which are packed when the program is built."""
+    """True if a kernel begins with a product without weights: the build packs weights."""
     product = s.kernel.stages[0]
     if not isinstance(product, Reduction) or not is_product(product):
         return False
@@ -94,16 +94,18 @@ def _is_of_values(s: RunKernel) -> bool:
 
 
 def _is_undisturbed(body: Sequence, first: int, last: int, chain: Sequence[RunKernel]) -> bool:
-    """True if what the chain reads is the same at its end as it is at its beginning."""
+    """True if no step inside of the chain writes an input of the chain."""
     read = {x.resolve() for s in chain for x in s.inputs}
-    between = [s for s in body[first:last] if not isinstance(s, RunKernel)]  # kernels write each result once
+    between = [
+        s for s in body[first:last] if not isinstance(s, RunKernel)
+    ]  # kernels write no input of the chain: each result is written once
     return not any(x.resolve() in read for s in between for x in s.writes)
 
 
 def _fused(
     chain: Sequence[RunKernel], target: VectorTarget, fused_chains: FusedChains, names: set[str]
 ) -> list[RunKernel]:
-    """What takes the place of a chain; nothing where it stays."""
+    """The calls that replace a chain; an empty list if the chain stays."""
     inner = {s.outputs[0].resolve(): n for n, s in enumerate(chain[:-1])}
     inputs: list[Slot] = []
     wiring: list[tuple[int, ...]] = []
@@ -133,7 +135,7 @@ def _fused(
 
 
 def _named(k: Kernel, names: set[str]) -> Kernel:
-    """The kernel under a name that no other one has."""
+    """The kernel under a unique name."""
     name, n = k.name, 1
     while name in names:
         name = f"{k.name}_{n}"
@@ -143,7 +145,7 @@ def _named(k: Kernel, names: set[str]) -> Kernel:
 
 
 def _kernels(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> list[Kernel]:
-    """The kernel of a chain, and what turns its results back, if values come first; nothing where it stays."""
+    """The kernel of a chain, and the one that transposes its results if values come first; an empty list if the chain stays."""
     turned = turn(kernels, wiring)
     kernel = _kernel(turned.kernels if turned is not None else kernels, wiring, target)
     if kernel is None:
@@ -152,7 +154,7 @@ def _kernels(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target:
 
 
 def _kernel(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> Kernel | None:
-    """The kernel of a chain. None if rows cannot be tiled, or are too few, or short."""
+    """The kernel of a chain; None if its rows cannot be tiled, or are too few, or short."""
     chain = Chain(kernels, wiring)
     try:
         form = Attention.of(chain, target)

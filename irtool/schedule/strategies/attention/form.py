@@ -22,7 +22,7 @@ class Attention(StagedForm):
 
     Attributes:
         chain: its formula.
-        tiling: how.
+        tiling: the plan of its nest.
     """
 
     chain: Chain
@@ -33,7 +33,7 @@ class Attention(StagedForm):
         """The stage, with the nest of the best plan for a processor. Raises NotRows if rows cannot be tiled, or are too few, or
         short."""
         if target.paired_products == 1 and any(map(is_rounded, chain.products)):
-            raise NotRows  # two products of halves of words would take longer than one of float32
+            raise NotRows  # without an instruction for pairs, two products would take longer than one of float32
         _, rows = heights_of(chain, target)[0]
         tiling = tiling_of(chain, rows, target)
         nest = nest_of_rows(chain, tiling)
@@ -41,7 +41,7 @@ class Attention(StagedForm):
         return Attention(nest.lower({}), target, chain, tiling, nests={tiling: nest})
 
     def nest(self, t: RowTiling) -> StagedNest:
-        """The nest of a plan. Raises NotRows."""
+        """The nest of a plan. Raises NotRows if a stage cannot be tiled."""
         if t not in self.nests:
             self.nests[t] = nest_of_rows(self.chain, t)
         return self.nests[t]
@@ -52,7 +52,8 @@ class Attention(StagedForm):
         return self.chain.work
 
     def plans(self, target: VectorTarget) -> Iterator[StagedPlan]:
-        """Tiles of the heights that are worth it. Where none is, the plan for another processor is better than plain loops."""
+        """Plans for tiles of the heights that are worth it. Without any, the plan for another processor is better than plain
+        loops."""
         try:
             heights = heights_of(self.chain, target)
         except NotRows:
@@ -64,7 +65,7 @@ class Attention(StagedForm):
                 continue
 
     def _plan(self, t: RowTiling, cycles: float, target: VectorTarget) -> StagedPlan:
-        """Raises NotRows."""
+        """The plan with its reason. Raises NotRows if a stage cannot be tiled."""
         nest = self.nest(t)
         if (t, target) != (self.tiling, self.target):
             _check_tiles(nest, target)
@@ -72,7 +73,7 @@ class Attention(StagedForm):
 
 
 def _reason(chain: Chain, t: RowTiling, nest: StagedNest) -> str:
-    """What there is to say of a plan."""
+    """The reason for a plan, as `--explain` prints it."""
     _, _, columns = rows_of(chain.products[0])
     reason = f"{t.rows} rows of {columns} at a time, {'in the cache' if t.parts else 'on the stack'}"
     copies = {f.stores[0].buffer.name: None for s in nest.stages if not s.private for f in s.forms}
@@ -82,7 +83,7 @@ def _reason(chain: Chain, t: RowTiling, nest: StagedNest) -> str:
 
 
 def _check_tiles(nest: StagedNest, target: VectorTarget) -> None:
-    """Raises NotRows if a product has no tile of registers."""
+    """Raises NotRows if a product has no register tile."""
     for r in (f for s in nest.stages for f in s.forms):
         if isinstance(r, Reduction) and is_product(r) and choose_register_tile(r, target, again=True) is None:
             raise NotRows

@@ -8,7 +8,10 @@ from ...cost.register_tiles import choose_tile, tile_cost
 
 
 def rank_heights(count: int, extent: int, columns: int, width: int, target: VectorTarget) -> list[tuple[float, int]]:
-    """Rows of a tile, best first, behind the cycles of a key for all rows: all of a few, or some 24, in tiles of registers that leave no rows, nor few of them at the end."""
+    """Heights of a tile, best first, each behind the cycles of a key for all rows.
+
+    The register tiles should leave no rows at the end, or not few.
+    """
     lanes = target.lanes_of("float32")
     row = 4 * columns
     most = min(extent, max(32, min(64, target.scratch_bytes // (2 * row))), target.tiles_bytes // row)
@@ -18,7 +21,7 @@ def rank_heights(count: int, extent: int, columns: int, width: int, target: Vect
         most = min(most, max(REUSE, extent // (4 * target.least_parts)))
 
     def cycles(rows: int) -> float:
-        """Of the products of so many rows with a key."""
+        """The cycles of the products of `rows` rows with a key."""
         if not rows:
             return 0.0
         both = [-(-n // lanes) for n in (columns, width)]

@@ -7,10 +7,10 @@
         m = max(s[i, :]);  s[i, :] = exp(s[i, :] - m);  t[i] = sum(s[i, :])
       for i, d: out[i, d] = (s[i, :] · v[:, d]) / t[i]             (a tile of registers)
 
-Each of these is a stage with a name, which a strategy schedules, or a script: `scores`, `out`, and those between by what they compute.
-These are the stages that the program has, whatever they are. Operands that are not contiguous along the vectors are
-packed before, once for each head. The division by a row's sum is made once for a result, not once for each key. Where rows are
-no multiple of a tile's, those at the end have code of their own, so that threads may share all tiles.
+Each of these is a named stage, which a strategy or a script schedules: `scores`, `out`, and the stages between, named after their
+results. These are the program's own stages, of any kind. Operands that are not contiguous along the vectors are packed before,
+once for each head. Each result is divided by its row's sum once, not each key. If a tile's height does not divide the rows, the
+rows at the end have code of their own, so that threads may share all tiles.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class _Attention:
         self.part = Var("part")
         self.stages = StagedNestBuilder()
         self.scratch: dict[Buffer, Buffer] = {}
-        """Where the tile has a value."""
+        """The buffer in the tile for each value."""
         self.room: list[Buffer] = []
-        """What the tile has."""
+        """The buffers of the tile."""
         self.words: dict[Buffer, Buffer] = {}
-        """The words of numbers that are in memory as words only."""
+        """The words for buffers of numbers that are stored as words only."""
 
     def nest(self) -> StagedNest:
-        """Raises NotRows."""
+        """The nest of the attention. Raises NotRows if a stage cannot be tiled."""
         first, last = self.chain.products
         count, extent, columns = rows_of(first)
         height, lanes = self.tiling.rows, self.tiling.lanes
@@ -87,8 +87,10 @@ class _Attention:
         return self.same.get(b, b)
 
     def _packed_keys(self, r: Reduction, fills: list[Map]) -> tuple[Reduction, Buffer | None]:
-        """The first product with keys in panels, and where these are; as it is, if they are contiguous along its vectors, and near or in
-        wide vectors."""
+        """The first product with its keys packed in panels, and the buffer of these.
+
+        The product stays the same, without a buffer, if the keys are contiguous along its vectors, and near or in wide vectors.
+        """
         v = r.loops[-1][0]
         simplify = simplifier(r.loops, r.inner)
         narrow = self.tiling.lanes * itemsize(r.acc.dtype) <= CACHE_LINE // 2
@@ -101,7 +103,10 @@ class _Attention:
         return r, keys
 
     def _packed(self, r: Reduction, name: str, fills: list[Map]) -> Reduction:
-        """The product with its second operand contiguous along its vectors; in panels where a tile takes a part of each row only. Rows that are contiguous already are copied where they are too many for a cache to keep all parts."""
+        """The product with its second operand contiguous along its vectors; in panels if a tile reads a part of each row only.
+
+        Rows that are contiguous already are copied if they exceed the caches.
+        """
         v = r.loops[-1][0]
         simplify = simplifier(r.loops, r.inner)
         width = self.tiling.values
@@ -118,7 +123,7 @@ class _Attention:
         return r
 
     def _in_words(self, fill: Map) -> Map:
-        """A copy of numbers, which is of words if they are bfloat16."""
+        """A copy of numbers, in words if they are bfloat16."""
         (store,) = fill.stores
         b = store.buffer
         if b.dtype != DTYPE:
@@ -130,7 +135,7 @@ class _Attention:
         return filled_with_words(fill, axis, self.words[b])
 
     def _of_words(self, r: Reduction) -> Reduction:
-        """A product of a tile, which is of words if its operands are bfloat16."""
+        """A product of a tile, of words if its operands are bfloat16."""
         if not is_rounded(r):
             return r
         (k, _) = r.inner[0]
@@ -147,7 +152,7 @@ class _Attention:
         return own, (self.part, *at) if own.scope == Scope.GLOBAL else at
 
     def _add(self, name: str, form: Map | Reduction) -> Stmt:
-        """The place of a stage of a tile; those of the rows at the end, fewer than a tile has, have names of their own."""
+        """The place of a stage of a tile; stages for the rows at the end, fewer than a tile has, have names of their own."""
         name = name if self.rows.height == self.tiling.rows else f"{name}_at_end"
         return self.stages.add(self.stages.free_name(name), form)
 
@@ -227,7 +232,7 @@ class _Attention:
         return stmts
 
     def _rounded(self, p: Buffer, source: Buffer, row: Var | None = None) -> Map:
-        """What the last product reads, `p`, in words: of what the tile has at `source`, of all its rows or of one."""
+        """The operand `p` of the last product in words, from the buffer of `source` in the tile: for all rows, or for one."""
         i, j = Var("i") if row is None else row, Var("j")
         columns = self.columns if row is None else self.padded
         own, at = self._place(source, i, j)
@@ -241,8 +246,10 @@ class _Attention:
     def _row_by_row(
         self, tiler: Tiler, stages: Sequence[Map | Reduction], source: Buffer, rounded: Buffer | None
     ) -> Stmt:
-        """Stages of rows of `source`, each row in all of them before the next one: in whole vectors, of which the last has elements
-        that count for nothing. `rounded`: what the last product reads of them, in bfloat16."""
+        """Stages on rows of `source`; all stages of a row come before the next row.
+
+        Rows are full vectors, whose padding does not change the results. `rounded`: the operand of the last product in bfloat16.
+        """
         i = Var("i")
         stmts: list[Stmt] = []
         if self.padded > self.columns:
@@ -263,7 +270,8 @@ class _Attention:
         return For(i, self.rows.height, seq(stmts))
 
     def _is_last(self, form: AnyForm, last: Reduction) -> bool:
-        """True if a stage divides the elements of rows by a number of each row, and makes what the last product reads."""
+        """True if a stage divides the elements of rows by a number of each row, and its result is an operand of the last
+        product."""
         divided = quotient(form)
         assert divided is not None
         a, b = (self._same(x.source) for x in divided)
@@ -281,7 +289,7 @@ class _Attention:
         return self._same(stores_of(form)[0].buffer)
 
     def _give_room(self, form: AnyForm, later: Sequence[AnyForm], divided: tuple[Load, Load] | None) -> None:
-        """Room in the tile for what a stage makes: that of what it reads, if nothing later does."""
+        """Allocates a buffer in the tile for the result of a stage: that of its operand, if no later stage reads it."""
         for s in stores_of(form):
             b = self._same(s.buffer)
             if b in self.scratch:
@@ -320,8 +328,10 @@ class _Attention:
     def _around(
         self, rows: TiledRows, tiles: int, first: Reduction, between: Sequence[AnyForm], last: Reduction
     ) -> Stmt:
-        """The loops over heads and so many tiles; without tiles, over the rows at the end. Threads share both, unless the memory
-        of tiles is that of a part: then the last tile may overlap the one before."""
+        """The loops over heads and over `tiles` tiles; without tiles, over the rows at the end.
+
+        Threads share both loops, unless the tiles of a part share memory: then the last tile may overlap the one before.
+        """
         self.rows = rows
         self.scratch, self.room = {}, []
         body, locals_ = self._tile(Tiler(rows, self.inner, self._place), first, between, last)
@@ -346,11 +356,11 @@ def _moved_to(old: Buffer, new: Buffer) -> Callable[[Expr], Expr]:
 
 
 def _name(form: Map | Reduction) -> str:
-    """What a stage between the products is called: `out` is the last one's name."""
+    """The name of a stage between the products: `out` is the name of the last product."""
     name = form.stores[0].buffer.name
     return name if name != "out" else "scores"
 
 
 def _is_far(r: Reduction) -> bool:
-    """True if what a product reads of one head, keys or values, leaves the L1 and L2 caches."""
+    """True if the operand of a product for one head, keys or values, exceeds the L1 and L2 caches."""
     return r.loops[-1][1] * math.prod(n for _, n in r.inner) * itemsize(r.acc.dtype) > USUAL.tiles_bytes

@@ -5,8 +5,8 @@
 ⇒   queries[i, k] = pack2(q[n, i, 2k], q[n, i, 2k + 1])             a tile's rows, on the stack
     s[i, j] += dot2(queries[i, k], keys[n, k, j])                   for k in 32
 
-Copies of keys and values hold words in place of numbers. The second product reads exponentials rounded to bfloat16; they are divided
-by the sum of their row later: as numbers below 1 with eight bits they are as near as quotients with eight bits would be.
+Copies of keys and values have words in place of numbers. The second product reads exponentials rounded to bfloat16, and its
+results are divided by the sums of the rows: exponentials below 1 with eight bits are as exact as quotients with eight bits.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from ...instructions.dot_kinds import pair_kind
 
 
 def words_of(numbers: int) -> int:
-    """How many words so many numbers are."""
+    """The number of words for `numbers` numbers."""
     return -(-numbers // pair_kind().numbers)
 
 
 def filled_with_words(fill: Map, axis: int, words: Buffer) -> Map:
-    """A copy whose axis of that number is summed over, as one of words."""
+    """A copy as a copy of words; the axis of number `axis` is the summed one."""
     k = fill.stores[0].indices[axis]
     assert isinstance(k, Var), "copies are filled by loops over their axes"
     return packed_words(fill, k, dict(fill.loops)[k], words)
 
 
 def packed_words(m: Map, k: Var, extent: int, words: Buffer) -> Map:
-    """The words of what a map stores, with neighbours along its loop `k`, which has its own index. Beyond `extent` numbers are zeros."""
+    """The words of a map's results, with neighbours along its loop `k`, which is an index by itself. Zeros follow the first
+    `extent` numbers."""
     (store,) = m.stores
     word = Var(k.name)
     loops = tuple((word, words_of(n)) if v is k else (v, n) for v, n in m.loops)
@@ -49,7 +50,7 @@ def packed_words(m: Map, k: Var, extent: int, words: Buffer) -> Map:
 
 
 def of_words(r: Reduction, read: Callable[[Load, Var], Load]) -> Reduction:
-    """A product of bfloat16 numbers as one of their words; `read` gives the word that has the number which is read."""
+    """A product of bfloat16 numbers as a product of their words; `read` gives the word of a number."""
     (k, depth) = r.inner[0]
     word = Var(k.name)
     u = r.update

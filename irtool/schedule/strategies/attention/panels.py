@@ -1,6 +1,6 @@
 """The columns of scores in panels: one register tile wide, computed for all rows of a tile before the next panel.
 
-The keys of a panel lie side by side, so that they stay in the L1 cache for all rows, and need few pages (Goto & van de Geijn,
+The keys of a panel are contiguous, so that they stay in the L1 cache for all rows, and need few pages (Goto & van de Geijn,
 Anatomy of High-Performance Matrix Multiplication, 2008).
 """
 
@@ -17,7 +17,8 @@ from ...core.affine import moves
 
 @dataclass(frozen=True)
 class Panel:
-    """`count` panels of `width` columns, beside each other: that of number `number` begins at `first`."""
+    """A panel of `width` columns: panel number `number` begins at column `first`. `loop`: the loop over panels of this width, if
+    there are several."""
 
     number: Expr
     first: Expr
@@ -27,7 +28,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Panels:
-    """`columns` in panels of `width`, and one or two of what is left: whole vectors of `lanes`, which may overlap others."""
+    """`columns` in panels of `width`, and one or two for the remainder: full vectors of `lanes`, which may overlap others."""
 
     columns: int
     width: int
@@ -35,12 +36,12 @@ class Panels:
 
     @property
     def count(self) -> int:
-        """Panels of the whole width."""
+        """The number of panels of the full width."""
         return self.columns // self.width
 
     @property
     def rest(self) -> list[tuple[int, int]]:
-        """The first column and the width of the others."""
+        """The first column and the width of the other panels."""
         left = self.columns - self.count * self.width
         needed = -(-left // self.lanes)
         if not needed:
@@ -60,8 +61,8 @@ class Panels:
             yield Panel(const(number), const(first), width)
 
     def packed(self, r: Reduction, operand: Load, name: str) -> tuple[list[Map], Reduction, Buffer]:
-        """Copies of an operand of a product panel by panel, and the product that reads them: as `name[…, k, j]`, of which
-        `in_panel` makes what is read in a panel."""
+        """Copies of an operand of a product, panel by panel, and the product that reads them as `name[…, k, j]`; `in_panel`
+        inserts the panel."""
         *rows, (v, _) = r.loops
         (k, depth) = r.inner[0]
         around = [x for x in rows if moves(operand, x[0])]
@@ -81,7 +82,7 @@ class Panels:
         return fills, replace(r, update=rewrite(r.update, lambda e: read if e is operand else e)), buffer
 
     def in_panel(self, r: Reduction, keys: Buffer | None, panel: Panel) -> Reduction:
-        """The product in a panel: `r` has its columns, and reads the keys as `packed` has left it."""
+        """The product in a panel: `r` has its columns, and reads the copy of `packed`."""
         column = r.loops[-1][0]
 
         def read(e: Expr) -> Expr:

@@ -1,8 +1,7 @@
-"""The softmax between the products of an attention: which stages it is, its rows one by one in whole vectors, and its exponentials
-without subnormal numbers.
+"""The softmax between the products of an attention: its stages, and its exponentials without subnormal numbers.
 
-A mask such as -100 makes exponentials of 1e-44, with which processors compute a hundred times as slowly. Beside the largest
-exponential of a row, which is 1, they are nothing: not to the row's sum, nor to what is divided by it.
+A mask such as -100 gives exponentials of 1e-44, with which processors compute a hundred times as slowly. Beside the largest
+exponential of a row, which is 1, they change neither the row's sum nor the quotients.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from ....tir.forms import AnyForm, Map, Reduction
 from ....tir.stmt import Buffer, Store
 
 Same = Callable[[Buffer], Buffer]
-"""One name for each value that has several, under other shapes."""
+"""The source of a view; other buffers themselves."""
 
 
 def find_softmax(forms: Sequence[AnyForm], same: Same) -> int | None:
-    """The number of the first of three stages: the largest of each row, exp(x - largest), the sums of these; None if they are not
-    there."""
+    """The number of the first of three stages: the largest of each row, exp(x - largest), and the sums of these; None without
+    such stages."""
     for n, (a, b, c) in enumerate(zip(forms, forms[1:], forms[2:])):
         source = largest_of(a)
         if source is None or not isinstance(a, Reduction) or not isinstance(b, Map) or len(b.stores) != 1:
@@ -36,7 +35,7 @@ def find_softmax(forms: Sequence[AnyForm], same: Same) -> int | None:
 
 
 def flush_exponentials(forms: Sequence[AnyForm], same: Same) -> list[AnyForm]:
-    """Stages in which exp(x - the largest x of the row) is 0 where it would be subnormal."""
+    """The stages, with exp(x - the largest x of the row) 0 instead of a subnormal number."""
     largest: dict[Buffer, Buffer] = {}
     flushed: list[AnyForm] = []
     for form in forms:
@@ -53,17 +52,18 @@ def flush_exponentials(forms: Sequence[AnyForm], same: Same) -> list[AnyForm]:
 
 
 def largest_of(form: AnyForm) -> Buffer | None:
-    """The buffer whose rows' largest elements a stage finds; None if it does something else."""
+    """The buffer whose rows' largest elements a stage computes; None for other stages."""
     return _reduced(form, "max", -math.inf)
 
 
 def _widened(e: Expr) -> Expr:
-    """What is cast to float32, as numbers of 16 bits are before they are computed with."""
+    """The operand of a cast to float32; other expressions unchanged. 16-bit numbers are cast before arithmetic."""
     return e.value if isinstance(e, Cast) and e.dtype == "float32" else e
 
 
 def _reduced(form: AnyForm, op: str, init: float, of: Callable[[Expr], Expr] = lambda e: e) -> Buffer | None:
-    """The buffer whose rows a stage reduces, from `init` on; None if it does something else. `of`: what an element is made of."""
+    """The buffer whose rows a stage reduces, from `init` on; None for other stages. `of`: the element in the reduced
+    expression."""
     if not isinstance(form, Reduction) or form.guards or len(form.inner) != 1 or len(form.stores) != 1:
         return None
     u, stored = form.update, form.stores[0].value
@@ -76,7 +76,7 @@ def _reduced(form: AnyForm, op: str, init: float, of: Callable[[Expr], Expr] = l
 
 
 def _distance(e: Expr, largest: dict[Buffer, Buffer], same: Same) -> Expr | None:
-    """The `x - largest x` of which an expression is exp."""
+    """The `x - largest x` whose exp an expression is; None for other expressions."""
     if not isinstance(e, Call) or e.name != "exp" or e.dtype != "float32":
         return None
     (d,) = e.args

@@ -21,6 +21,6 @@ class TiledAttention(StagedStrategy):
         return attention(stage.form, **plan.arguments)
 
     def schedule(self, stage: Stage, whole: Stage) -> Scheduling:
-        """Products in tiles of registers, which may make results twice: rows of scores have room for it."""
+        """Products in register tiles, which may compute results twice: rows of scores are padded for it."""
         is_one = isinstance(stage.form, Reduction) and is_product(stage.form)
         return in_registers(stage) if is_one else by_strategy(stage)

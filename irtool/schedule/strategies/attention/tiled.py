@@ -1,7 +1,7 @@
 """The stages of an attention for a tile of rows.
 
-Every value between the products belongs to a row of the first one, and to a column or to the row as a whole, whatever shape
-it has: reshapes keep places. So an index of it is a row's number in digits, and what is read and written is a place in the tile.
+Every value between the products belongs to a row of the first one, and to a column or to the entire row, whatever its shape:
+reshapes keep offsets. So its indices are the digits of a row's number, and each read and write has a position in the tile.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .panels import Panel
 
 
 class NotRows(Exception):
-    """A stage touches more than the row and the column that it is about."""
+    """A stage reads or writes other elements than those of its row and its column."""
 
 
 def is_product(form: AnyForm) -> bool:
-    """True if it is a product of matrices: sums in single precision of products of two operands, both of them float32 or both
-    bfloat16, or of their words."""
+    """True for a product of matrices: float32 sums of products of two operands, both float32 or both bfloat16, or of their
+    words."""
     product = sum_of_products(form)
     if product is None or not isinstance(form, Reduction) or len(form.loops) < 2 or len(form.inner) != 1:
         return False
@@ -41,9 +41,9 @@ def is_rounded(product: Reduction) -> bool:
 
 @dataclass
 class TiledRows:
-    """The rows of a tile: `height` of them, from `first` on, of the `extent` rows of one of `count` products beside each other.
+    """The rows of a tile: `height` rows from `first` on, among the `extent` rows of one of `count` products.
 
-    `number` is the variable of the product; all have `columns` columns.
+    `number` is the variable of the product; each has `columns` columns.
     """
 
     count: int
@@ -55,20 +55,20 @@ class TiledRows:
 
     @property
     def total(self) -> int:
-        """Rows in all."""
+        """The number of rows of all products."""
         return self.count * self.extent
 
     def simplifier(self, *loops: Loop) -> Simplifier:
-        """One that knows the ranges of a tile, and of loops."""
+        """A simplifier that knows the ranges of the tile, and of loops."""
         known: dict[Expr, tuple[float, float]] = {v: (0, n - 1) for v, n in loops}
         return Simplifier({self.number: (0, self.count - 1), self.first: (0, self.extent - self.height), **known})
 
     def row(self, i: Expr) -> Expr:
-        """The number, among all rows, of one of the tile."""
+        """The number of a tile's row `i` among all rows."""
         return (self.number * self.extent if self.count > 1 else const(0)) + self.first + i
 
     def digits(self, loops: Sequence[Loop], i: Expr, simplify: Simplifier) -> dict[Expr, Expr]:
-        """The values of loops that run over all rows."""
+        """The values of the loops over all rows for row `i` of the tile."""
         rest = self.row(i)
         values: dict[Expr, Expr] = {}
         for v, n in reversed(loops):
@@ -78,11 +78,12 @@ class TiledRows:
 
 
 Place = Callable[[Buffer, Expr, Expr | None], tuple[Buffer, tuple[Expr, ...]]]
-"""Where the tile has the element of a buffer: its row in the tile, and its column."""
+"""The position in the tile of an element of a buffer, from its row in the tile and its column."""
 
 
 class Tiler:
-    """Stages over all rows as stages over those of a tile. `inner`: the buffers between the products, which `place` finds in the tile."""
+    """Stages over all rows as stages over the rows of a tile. `inner`: the buffers between the products, which `place` maps to
+    the tile."""
 
     def __init__(self, rows: TiledRows, inner: set[Buffer], place: Place) -> None:
         self.rows = rows
@@ -90,7 +91,7 @@ class Tiler:
         self.place = place
 
     def map(self, m: Map, row: Var | None = None) -> Map:
-        """A stage element by element, of one `row` if it is given. Raises NotRows."""
+        """An elementwise stage, for one `row` if given. Raises NotRows if it cannot be tiled."""
         i, j = Var("i") if row is None else row, Var("j")
         total = math.prod(n for _, n in m.loops)
         wide = total == self.rows.total * self.rows.columns
@@ -107,7 +108,7 @@ class Tiler:
         return Map(loops if row is None else loops[1:], stores)
 
     def reduction(self, r: Reduction, row: Var | None = None) -> Reduction:
-        """A sum, or an extreme, of each row, or of one `row` if it is given. Raises NotRows."""
+        """A sum, or an extreme, of each row, or of one `row` if given. Raises NotRows if it cannot be tiled."""
         if math.prod(n for _, n in r.loops) != self.rows.total or len(r.inner) != 1 or r.guards:
             raise NotRows
         i, (k, n) = Var("i") if row is None else row, r.inner[0]
@@ -122,13 +123,13 @@ class Tiler:
         )
 
     def check(self, form: AnyForm) -> None:
-        """Raises NotRows if a stage element by element is about anything but the row and the column of what it makes."""
+        """Raises NotRows if an elementwise stage accesses other elements than those of the row and the column of its result."""
         if not isinstance(form, Map):
             raise NotRows
         Tiler(self.rows, self.inner, lambda b, i, j: (b, (i,) if j is None else (i, j))).map(form)
 
     def first(self, r: Reduction, panel: Panel) -> Reduction:
-        """The product that makes the rows, in a panel of their columns. Raises NotRows."""
+        """The product that computes the rows, in a panel of their columns. Raises NotRows if it cannot be tiled."""
         i, j = Var("i"), Var("j")
         loops: tuple[Loop, ...] = ((i, self.rows.height), (j, panel.width))
         simplify = self.rows.simplifier(*loops, *r.inner, *([panel.loop] if panel.loop else []))
@@ -139,7 +140,8 @@ class Tiler:
         return replace(r, loops=loops, update=update, stores=stores)
 
     def last(self, r: Reduction, finish: Callable[[Expr, Expr], Expr]) -> Reduction:
-        """The product that sums them up; `finish` makes of a sum, and a row in the tile, what is stored. Raises NotRows."""
+        """The product that sums the rows up; `finish` gives the stored value for a sum and its row in the tile. Raises NotRows if
+        it cannot be tiled."""
         i, (d, width) = Var("i"), r.loops[-1]
         loops: tuple[Loop, ...] = ((i, self.rows.height), (d, width))
         (k, n) = r.inner[0]
@@ -191,7 +193,7 @@ def _is_sum(e: Expr, acc: Buffer) -> bool:
 
 
 def quotient(form: AnyForm) -> tuple[Load, Load] | None:
-    """What is divided by what, if that is all that a stage does, beside rounding it to 16 bits."""
+    """The dividend and the divisor of a stage that divides, and possibly rounds to 16 bits; None for other stages."""
     if not isinstance(form, Map) or len(form.stores) != 1:
         return None
     value = form.stores[0].value

@@ -22,11 +22,11 @@ class RowTiling:
 
     Attributes:
         rows: queries of a tile.
-        keys: columns of scores that are made for all rows of a tile before the next ones.
-        lanes: elements of a vector; rows of scores are whole vectors.
-        parts: into so many parts threads divide the products beside each other; the scores of each lie in the workspace. 0: every
-            tile has its own, on the stack.
-        values: columns of the second product that lie side by side in a copy of its values; 0: all of them.
+        keys: columns of scores that are computed for all rows of a tile before the next ones.
+        lanes: elements of a vector; rows of scores are full vectors.
+        parts: the number of parts of the products that threads share; the scores of each part are in the workspace. 0: every tile
+            has its own, on the stack.
+        values: contiguous columns of the second product in a copy of its values; 0: all of them.
     """
 
     rows: int
@@ -37,13 +37,14 @@ class RowTiling:
 
     @property
     def arguments(self) -> dict[str, int]:
-        """Those of the primitive `attention`."""
+        """The arguments of the primitive `attention`."""
         own = {"rows": self.rows, "keys": self.keys, "lanes": self.lanes}
         return own | {n: v for n, v in (("parts", self.parts), ("values", self.values)) if v}
 
 
 def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
-    """The numbers of rows that a tile may have, best first, behind the cycles of a key for all rows. Raises NotRows if none is worth it."""
+    """The heights that a tile may have, best first, each behind the cycles of a key for all rows. Raises NotRows if none is worth
+    it."""
     first, last = chain.products
     count, extent, columns = rows_of(first)
     lanes = target.lanes_of("float32")
@@ -57,7 +58,7 @@ def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
 
 
 def tiling_of(chain: Chain, rows: int, target: VectorTarget) -> RowTiling:
-    """The plan for tiles of so many rows."""
+    """The plan for tiles of `rows` rows."""
     count, _, columns = rows_of(chain.products[0])
     lanes = target.lanes_of("float32")
     wide = padded(columns, lanes)
@@ -70,22 +71,22 @@ def tiling_of(chain: Chain, rows: int, target: VectorTarget) -> RowTiling:
 
 
 def _panel_of_values(chain: Chain, rows: int, target: VectorTarget) -> int:
-    """As many columns as a tile of the second product has, where these are a part of a row; 0 if rows stay whole."""
+    """The columns of a tile of the second product, if these are a part of a row; 0 if rows are not divided."""
     lanes, width = target.lanes_of("float32"), chain.products[1].loops[-1][1]
     if target.vector_bytes > CACHE_LINE // 2:
         return 0
     vectors = choose_tile(rows, width // lanes, target).vectors
-    if width // lanes % vectors:  # its tiles would not end with panels
+    if width // lanes % vectors:  # tiles would cross panels
         vectors = vectors_per_block(width // lanes, rows, target, may_pad=False)
     taken = lanes * vectors
     return taken if taken < width and width % taken == 0 else 0
 
 
 def tiling_by_hand(chain: Chain, rows: int, keys: int, lanes: int, parts: int = 0, values: int = 0) -> RowTiling:
-    """The plan that a schedule by hand asks for. Raises UsageError if the attention has none such."""
+    """The plan of a schedule by hand. Raises UsageError if the attention cannot have it."""
     count, extent, columns = rows_of(chain.products[0])
     if not 0 < rows <= extent:
-        raise UsageError(f"there are {extent} rows, of which {rows} are no tile")
+        raise UsageError(f"there are {extent} rows, and a tile cannot have {rows}")
     if not 0 < lanes <= columns or lanes & (lanes - 1):
         raise UsageError(f"rows of {columns} columns are not made in vectors of {lanes}")
     if keys < lanes or keys % lanes:
@@ -102,11 +103,11 @@ def tiling_by_hand(chain: Chain, rows: int, keys: int, lanes: int, parts: int = 
 
 
 def rows_of(first: Reduction) -> tuple[int, int, int]:
-    """How many products are beside each other, and the rows and columns of each."""
+    """The number of products, and the rows and columns of each."""
     (_, extent), (_, columns) = first.loops[-2:]
     return math.prod(n for _, n in first.loops[:-2]), extent, columns
 
 
 def padded(columns: int, lanes: int) -> int:
-    """Columns in whole vectors."""
+    """Columns rounded up to full vectors."""
     return -(-columns // lanes) * lanes

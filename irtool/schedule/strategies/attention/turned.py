@@ -1,11 +1,11 @@
-"""Attention whose values come first, as of images that have their channels apart.
+"""Attention whose values come first, as for images with planes of channels.
 
-    out[n, d, q] += v[n, d, k] * p[n, q, k]             or t[n, k, q], as which the kernel before stores p
+    out[n, d, q] += v[n, d, k] * p[n, q, k]             or t[n, k, q], if the kernel before stores p transposed
 
 ⇒   rows[n, q, d] += v[n, d, k] * p[n, q, k]            the last product of an attention
     out[n, d, q] = rows[n, q, d]                        a kernel of its own
 
-What is copied is as long as the values; the scores are as long as all queries times all keys.
+The copy has the size of the values; the scores have all queries times all keys as elements.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from ...core.affine import depends, loads, operands
 
 @dataclass(frozen=True, eq=False)
 class Turned:
-    """The kernels of such an attention with results row by row, and the kernel that puts these in their places."""
+    """The kernels of such an attention with results row by row, and the kernel that transposes these."""
 
     kernels: list[Kernel]
     places: Kernel
 
 
 def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned | None:
-    """None if values come second, or what is summed up does not lie in rows. `wiring` is that of `Chain`."""
+    """The kernels with values second; None if they come second already, or the summed axis is not that of the rows. `wiring`: as
+    for `Chain`."""
     last = kernels[-1]
     (r,) = last.stages
     if not isinstance(r, Reduction) or len(r.loops) < 2 or len(r.stores) != 1:
@@ -75,7 +76,8 @@ def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned |
 
 
 def _with_rows(kernel: Kernel, b: Buffer) -> Kernel | None:
-    """The kernel that stores what `b` is read as with its last two axes in the other order; None if it stores anything else."""
+    """The kernel that stores the buffer which is read as `b` with its last two axes exchanged; None if it stores anything
+    else."""
     out, form = kernel.outputs[0], kernel.stages[-1]
     if len(kernel.outputs) != 1 or out.shape != b.shape or not isinstance(form, Map) or len(form.loops) < 2:
         return None

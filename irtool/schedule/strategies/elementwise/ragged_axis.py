@@ -1,8 +1,8 @@
-"""A vector axis with uneven reads: the step of its loop, and the positions at which it is cut.
+"""A vector axis with irregular reads: the step of its loop, and the positions at which it is cut.
 
-x[i / 2]                    places repeat themselves: the vectors of a period are a step
-x[min(i / 2 + 1, 55)]       clips matter at the ends only, where each vector is written out with the places that it has
-x[i * 55 / 111]             no period, or a long one: all vectors of a short axis are written out
+x[i / 2]                    offsets repeat after a period, whose vectors are one step of the loop x[min(i / 2 + 1, 55)]
+clips matter at the ends only, where each vector is unrolled with its own offsets x[i * 55 / 111]             no period, or a long
+one: all vectors of a short axis are unrolled
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GROWING = ("floordiv", "*")
 
 @dataclass(frozen=True)
 class UnevenAxis:
-    """The steps that parts begin with, the end of the axis behind them, and the vectors of a period."""
+    """The first steps of the parts, followed by the end of the axis, and the vectors of a period."""
 
     cuts: list[int]
     period: int
@@ -33,9 +33,10 @@ class UnevenAxis:
 def uneven_axis(
     indices: Sequence[Expr], v: Var, loops: Sequence[Loop], lanes: int, is_fused: bool = False
 ) -> UnevenAxis | None:
-    """How vectors of `lanes` elements along the axis read these places, at which it is not even; None if not by a few reads each.
+    """The parts of an axis whose vectors of `lanes` elements read the irregular offsets `indices` by a few reads each; None if
+    they cannot.
 
-    All vectors of an axis that is several as one are not written out: its rows have places that are even.
+    Vectors of a fused axis are never all unrolled: its rows have regular offsets.
     """
     extent = next(n for x, n in loops if x is v)
     if not indices:
@@ -60,7 +61,8 @@ def _period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) -> int:
 def _clipped_ends(
     indices: Sequence[Expr], v: Var, extent: int, lanes: int, simplify: Simplifier
 ) -> tuple[int, int] | None:
-    """The steps between which no place is clipped, of whole vectors; None if too many are, or not only at the ends."""
+    """The steps, multiples of a vector, between which no offset is clipped; None if too many steps are clipped, or others than
+    those at the ends."""
     first, end = 0, extent
     for e in {c: None for p in indices for c in _clips(p, v)}:
         inside, limit = _parts(e)
@@ -80,7 +82,7 @@ def _clipped_ends(
 
 
 def _without_clips(place: Expr, v: Var) -> Expr:
-    """The place where no clip has an effect."""
+    """The offset without its clips."""
     clips = set(_clips(place, v))
     return rewrite(place, lambda e: _parts(e)[0] if e in clips else e) if clips else place
 
@@ -94,13 +96,13 @@ def _clips(place: Expr, v: Var) -> list[Binary]:
 
 
 def _parts(e: Expr) -> tuple[Expr, int]:
-    """What is clipped, and at which number."""
+    """The clipped expression, and its bound."""
     assert isinstance(e, Binary) and isinstance(e.b, Const)
     return e.a, int(e.b.value)
 
 
 def _grows(e: Expr, v: Var) -> bool:
-    """True if an expression of the axis alone never gets smaller along it."""
+    """True if an expression of the axis alone never decreases along it."""
     for x in post_order(e):
         if x is v or isinstance(x, Const):
             continue
@@ -115,7 +117,7 @@ def _grows(e: Expr, v: Var) -> bool:
 
 
 def _first_at_least(limit: int, e: Expr, v: Var, extent: int, simplify: Simplifier) -> int:
-    """The first step at which a growing expression is at least `limit`; the extent if there is none."""
+    """The first step at which a growing expression is at least `limit`; the extent if it never is."""
     low, high = 0, extent
     while low < high:
         middle = (low + high) // 2
@@ -126,7 +128,7 @@ def _first_at_least(limit: int, e: Expr, v: Var, extent: int, simplify: Simplifi
 
 
 def _are_near(indices: Sequence[Expr], v: Var, vectors: Sequence[int], lanes: int, simplify: Simplifier) -> bool:
-    """True if the elements of each of the vectors, which begin at these steps, can be had of a few reads."""
+    """True if a few reads have the elements of each of the vectors, which begin at these steps."""
     for place in indices:
         for first in vectors:
             at = [simplify(substitute(place, {v: const(first + n, v.dtype)})) for n in range(lanes)]

@@ -1,4 +1,4 @@
-"""Reads along a vector axis whose places repeat themselves: `x[i / 2]`, `x[i % 2, i / 2]`, `x[i / 3 * 6 + i % 3]`."""
+"""Reads along a vector axis whose offsets repeat after a period: `x[i / 2]`, `x[i % 2, i / 2]`, `x[i / 3 * 6 + i % 3]`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...cost.machine import WRITTEN_OUT
 
 
 def vectors_of_period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) -> int:
-    """After how many vectors of `lanes` elements along `v` the distances between places are the same again.
+    """The number of vectors of `lanes` elements along `v` after which the distances between offsets repeat.
 
-    0 if that is too many, or if one of the vectors cannot be had of two reads.
+    0 if there are too many, or if two reads do not have all elements of one of the vectors.
     """
     period = math.lcm(*_divisors(place, v))
     count = math.lcm(period, lanes) // lanes
@@ -41,7 +41,7 @@ def vectors_of_period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) ->
 
 
 def _divisors(place: Expr, v: Var) -> list[int]:
-    """The numbers by which terms with `v` are divided."""
+    """The divisors of terms with `v`."""
     return [
         int(e.b.value)
         for e in post_order(place)

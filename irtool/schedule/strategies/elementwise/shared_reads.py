@@ -1,7 +1,7 @@
-"""Rows of results that read the same vectors of an operand: an image that is enlarged, or one whose channels are stored apart.
+"""Rows of results that read the same vectors of an operand: an enlarged image, or one whose channels become planes.
 
-out[y, x] = f(in[y / 2, x], in[y / 2 + 1, x])       rows 0 … 3 read rows 0 … 2: three reads serve eight
-out[c, i] = f(in[3*i + c])                          the vectors of one channel are picked from those of all channels, read once
+out[y, x] = f(in[y / 2, x], in[y / 2 + 1, x])       rows 0 … 3 read rows 0 … 2: three reads serve eight out[c, i] = f(in[3*i + c])
+the vectors of each channel are shuffled from those of all channels, read once
                                                     (see `selection.vectors.channels`)
 """
 
@@ -18,8 +18,11 @@ from ...cost.machine import FEWEST_LANES, MOST_LEFT, TOGETHER
 
 
 def interleaved_channels(m: Map, along: Var) -> Loop | None:
-    """The loop over a few channels that all operands not contiguous along the vectors have side by side; None if there is none, or a
-    condition decides what is read. Four channels of four bytes are squares, which `tiled_transpose` makes."""
+    """The loop over a few channels that are interleaved in all operands without contiguous vectors.
+
+    None without such a loop, or if a condition decides which element is read. Four channels of four bytes are squares for
+    `tiled_transpose`.
+    """
     simplify = simplifier(m.loops)
     values = [s.value for s in m.stores]
     reads = [(e, e.source.offset(e.indices)) for e in loads(*values)]
@@ -34,8 +37,11 @@ def interleaved_channels(m: Map, along: Var) -> Loop | None:
 
 
 def rows_that_share(m: Map, uneven: Sequence[Expr], along: Var) -> tuple[Var, int] | None:
-    """The innermost loop other than that of vectors, and how many of its steps share reads at `uneven` places, of which each takes
-    shuffles. None if too few do, or elements are only moved: a read less is not worth longer code then."""
+    """The innermost loop other than that of vectors, and the number of its steps that share reads at `uneven` offsets, which need
+    shuffles.
+
+    None if too few reads are shared, or the stage only copies: fewer reads are not worth longer code then.
+    """
     others = [x for x in m.loops if x[0] is not along]
     if not others or all(isinstance(s.value, Load) for s in m.stores):
         return None

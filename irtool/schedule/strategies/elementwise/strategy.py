@@ -1,12 +1,12 @@
-"""Formulas, element by element: loops fused where memory allows, the contiguous one in vectors.
+"""Elementwise stages: loops fused if memory allows, the contiguous one in vectors.
 
-    for i, j: out[i, j] = f(x[i, j])    ⇒    for ij_o: out[ij_o*8 : ij_o*8 + 8] = f(x[…]), and the elements that are left
+    for i, j: out[i, j] = f(x[i, j])    ⇒    for ij_o: out[ij_o*8 : ij_o*8 + 8] = f(x[…]), and the remaining elements
 
-Where conditions on that loop choose what is read (padding, concatenation), it is cut into loops without them; where they are on a loop
-around it, too (channels in blocks, of which some have a part of one operand and a part of another), that one before. Where places are
-not even but repeat themselves (an image enlarged to nearest neighbours), the vectors of a period are written out. Where the loop is
-shorter than a vector (three channels side by side), it is fused with the one around it, if that gives such vectors. Rows that share
-what they read are made together (see `shared_reads`).
+If conditions on that loop choose an operand (padding, concatenation), it is cut into loops without them; if they are on a loop
+around it, too (blocks of channels with a part of one operand and a part of another), that loop is cut first. If offsets are
+irregular but repeat (an image enlarged to nearest neighbours), the vectors of a period are unrolled. If the loop is shorter than
+a vector (three interleaved channels), it is fused with the one around it, if that gives such vectors. Rows that share reads are
+computed together (see `shared_reads`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .vector_loops import Ranges, Vectors, choose_ranges, choose_vectors
 
 @strategy("elementwise")
 class Elementwise(Strategy):
-    """Vectors along the loop in which the first store is contiguous; other loops outside, the outermost in parallel."""
+    """Vectors along the contiguous loop of the first store; other loops outside, the outermost in parallel."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         if stage.map is None:
@@ -47,7 +47,7 @@ class Elementwise(Strategy):
         return lower_all(self.parts(stage, candidate), stage.target)
 
     def parts(self, stage: Stage, candidate: Candidate) -> list[Block[Map]]:
-        """The stage in parts: vectors, and the elements that are left."""
+        """The stage in parts: vectors, and the remaining elements."""
         assert stage.map is not None
         block = Block.of(stage.map)
         if not isinstance(candidate.plan, Ranges):
@@ -98,8 +98,11 @@ class Elementwise(Strategy):
 
 
 def _segments(extent: int, stage: Stage, plan: Vectors) -> list[tuple[int, int, int, int]]:
-    """The steps of a part, as `period_segments` has them. The last vector of a row overlaps the one before, if results may be made
-    twice, where narrower vectors would leave some to be made one by one."""
+    """The steps of a part, as for `period_segments`.
+
+    If results may be computed twice, the last vector of a row overlaps the one before, unless narrower vectors leave no single
+    elements.
+    """
     lanes = _lanes(stage)
     is_row = stage.map is not None and len(stage.map.loops) > 1 + plan.is_fused
     if is_row and stage.may_repeat and len(plan.cuts) == 2 and plan.period == 1 and extent > lanes and extent % 4:
@@ -110,8 +113,11 @@ def _segments(extent: int, stage: Stage, plan: Vectors) -> list[tuple[int, int, 
 def split_vectors(
     b: Block[Map], axis: Var, segment: tuple[int, int, int], unrolled: int = 1
 ) -> tuple[Block[Map], tuple[Var, ...], Var]:
-    """A segment `(first, vectors, lanes)` of an axis: the block, the loop over its vectors, if there are several, and the one
-    over the elements of a vector. Each step is `unrolled` vectors one after the other."""
+    """A segment `(first, vectors, lanes)` of an axis: the block, the loop over its vectors, if there are several, and the loop
+    over lanes.
+
+    Each step has `unrolled` vectors one after the other.
+    """
     first, count, width = segment
     (b,) = loop_partition(b, axis, [(first, first + count * width * unrolled)])
     (loop,) = b.over(axis)
@@ -124,7 +130,7 @@ def split_vectors(
 
 
 def vector_lanes(stage: Stage) -> int:
-    """Elements of a vector for a map; 1 where its elements are made one by one, each with the row that it belongs to."""
+    """Elements of a vector for a map; 1 if the kernel computes its elements one by one, each with its row."""
     assert stage.map is not None
     if stage.work == stage.rows:
         return 1
@@ -132,8 +138,8 @@ def vector_lanes(stage: Stage) -> int:
 
 
 def _widest(m: Map) -> int:
-    """Bytes of the widest numbers that are computed with, at least 4: what is narrower fills a part of a register. Integers of 64
-    bits that are made into shorter ones are computed in two registers."""
+    """Bytes of the widest numbers in the arithmetic, at least 4: narrower ones fill a part of a register. 64-bit integers that
+    are converted to shorter ones are computed in two registers."""
     widest = 4
     seen: set[tuple[Expr, bool]] = set()
     stack: list[tuple[Expr, bool]] = [(s.value, False) for s in m.stores]
@@ -149,7 +155,7 @@ def _widest(m: Map) -> int:
 
 
 def _lanes(stage: Stage) -> int:
-    """Elements of a vector: of what is only moved, as many as fill it."""
+    """Elements of a vector; a copy fills the vector with its elements."""
     lanes = vector_lanes(stage)
     assert stage.map is not None
     if lanes < 2 or not all(isinstance(s.value, Load) for s in stage.map.stores):

@@ -1,8 +1,8 @@
-"""The loops along which the elements of a map are made in vectors.
+"""The vectorized loops of a map.
 
-Stores lie side by side along such a loop, and what is read does, or stays. Where conditions on it choose what is read (padding,
-concatenation), it is cut into loops without them. Where they are on a loop around it, too (channels in blocks, of which some have a
-part of one operand and a part of another), that loop is cut into ranges before.
+Stores are contiguous along such a loop, and reads are contiguous or constant. If conditions on it choose an operand (padding,
+concatenation), it is cut into loops without them. If they are on a loop around it, too (blocks of channels with a part of one
+operand and a part of another), that loop is cut into ranges first.
 """
 
 from __future__ import annotations
@@ -24,17 +24,26 @@ from .shared_reads import interleaved_channels, rows_that_share
 
 
 def is_interleaved(m: Map, extent: int) -> bool:
-    """True for copies in rows of so few elements that compilers make them themselves, of vectors of the operand's rows. Of 4 × 2 or
-    8 × 1 bytes they make twice as many in a second as squares of 8 bytes have."""
+    """True for copies in rows of so few elements that compilers vectorize them best, by vectors of the operand's rows.
+
+    For 4 × 2 or 8 × 1 bytes they copy twice as many elements in a second as squares of 8 bytes.
+    """
     size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
     return extent * size == NARROWEST_VECTOR // 2 and size < 4 and all(isinstance(s.value, Load) for s in m.stores)
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """The loop that vectors lie along, the steps from which on other conditions hold, its beginning and end among them, and how many
-    vectors a period has. `is_fused`: the loop is the last two as one. `rows`: so many steps of another loop share what they read;
-    `channels`: they are all channels of operands that have these side by side."""
+    """The vectorized loop.
+
+    Attributes:
+        along: its variable.
+        cuts: the steps at which conditions change, with its beginning and end.
+        period: the vectors of a period.
+        is_fused: true if the loop is the last two, fused.
+        rows: another loop, and the number of its steps that share reads.
+        channels: the number of interleaved channels, if these are the steps of `rows`.
+    """
 
     along: Var
     cuts: list[int]
@@ -46,14 +55,14 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Ranges:
-    """The ranges of a loop's steps, and the vectors in each; None: elements are made one by one there."""
+    """The ranges of a loop's steps, and the vectors in each; None: the elements of the range are computed one by one."""
 
     loop: Var
     ranges: dict[tuple[int, int], Vectors | None]
 
 
 def choose_ranges(m: Map, lanes: int) -> Ranges | None:
-    """The ranges of a loop between which conditions change that are on it and on the loop of vectors."""
+    """The ranges of a loop between which conditions on it and on the vectorized loop change; None without such conditions."""
     values = [s.value for s in m.stores]
     simplify = simplifier(m.loops)
     along = [v for v, n in m.loops if n >= 4 and _is_contiguous(m, simplify, v)]
@@ -73,7 +82,8 @@ def choose_ranges(m: Map, lanes: int) -> Ranges | None:
 
 
 def _ranges_of(m: Map, v: Var, w: Var, steps: int) -> list[tuple[int, int]]:
-    """The ranges of steps of `w` in each of which conditions change at the same steps of `v`; none if they are too many."""
+    """The ranges of steps of `w` in each of which conditions change at the same steps of `v`; an empty list if there are too
+    many."""
     simplify, extent = simplifier(m.loops), dict(m.loops)[v]
     values = [s.value for s in m.stores]
     cuts = [
@@ -84,12 +94,13 @@ def _ranges_of(m: Map, v: Var, w: Var, steps: int) -> list[tuple[int, int]]:
 
 
 def _is_contiguous(m: Map, simplify: Simplifier, v: Var) -> bool:
-    """True if elements along a loop are stored side by side."""
+    """True if all stores are contiguous along a loop."""
     return all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in m.stores)
 
 
 def choose_vectors(m: Map, lanes: int) -> Vectors | None:
-    """Vectors along one loop, or along the last two as one where the last one is shorter than a vector."""
+    """Vectors along one loop, or along the last two, fused, if the last one is shorter than a vector; None if no loop is
+    vectorized."""
     if len(m.loops) > 1 and m.loops[-1][1] < lanes:
         (outer, _), (inner, _) = m.loops[-2:]
         with untraced():
@@ -102,7 +113,7 @@ def choose_vectors(m: Map, lanes: int) -> Vectors | None:
 
 
 def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
-    """The loop along which every store is contiguous and every read contiguous or constant, or in steps that repeat themselves."""
+    """The loop along which every store is contiguous and every read contiguous, constant or periodic; None without one."""
     best: tuple[int, Vectors] | None = None
     simplify = simplifier(m.loops)
     single: dict[Expr, Expr] = {x: const(0) for x, n in m.loops if n == 1}
@@ -112,7 +123,7 @@ def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
             continue
         positions = [e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores))]
         strides = [stride(simplify, place, v) for place in positions]
-        # Compilers interleave a few rows of bytes themselves, if they are not vectors already.
+        # Compilers interleave a few rows of bytes themselves, if these are not vectors already.
         size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
         is_left = extent * size < NARROWEST_VECTOR // 2 or is_interleaved(m, extent)
         if is_left and any(s not in (0, 1) for s in strides):

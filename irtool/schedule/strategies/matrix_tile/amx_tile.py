@@ -1,4 +1,4 @@
-"""Sums of products of words in matrix tiles, where processors have these (Intel's AMX); see `schedule.instructions.matrix_tiles`."""
+"""Sums of products of words in matrix tiles, on processors with Intel's AMX; see `schedule.instructions.matrix_tiles`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .nest import nest_in_tiles
 
 @strategy("amx_tile")
 class AmxTile(Strategy):
-    """Blocks of 32 x 32 sums in matrix tiles; what is made of the sums, in vectors."""
+    """Blocks of 32 x 32 sums in matrix tiles, and their epilogues in vectors."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         r = stage.reduction

@@ -1,14 +1,14 @@
 """The nest of a sum in matrix tiles: blocks of sums in an array on the stack, then the epilogue, in vectors.
 
     for columns: for rows:
-      for tile in 1 tiled:                                    (a backend may have instructions for what is in this loop)
+      for tile in 1 tiled:                                    (a backend may have instructions for this loop)
         for a, i, c, j: acc[a, i, c, j] = 0
         for k: for a, i, c, j: for w in 16: acc[a, i, c, j] += dot4_u8s8(x[…], weights[…])
       for c: for a, i: out[…] = f(acc[a, i, c, :])            (vectors of 16 columns)
 
-The loop `tiled` is the meaning of the instructions: `a` and `c` are the tiles of a block, `i` and `j` rows and columns of a tile, `w` the words
-that a tile has of the sum. Tiles of bfloat16 numbers sum the first numbers of these words and the second ones apart, and add both to a sum of
-theirs (Intel, Software Developer's Manual, TDPBF16PS)::
+The loop `tiled` is the meaning of the instructions: `a` and `c` are the tiles of a block, `i` and `j` rows and columns of a tile,
+`w` the words of the sum in a tile. Tiles of bfloat16 numbers sum the first numbers of these words and the second ones separately,
+and add both to their sum (Intel, Software Developer's Manual, TDPBF16PS)::
 
     for k: for a, i, c, j: first = second = 0
                            for w in 16: first += x0 * weights0; second += x1 * weights1
@@ -31,7 +31,7 @@ from ...instructions.matrix_tiles import WORDS, MatrixTiling, Segment
 
 
 def nest_in_tiles(r: Reduction, t: MatrixTiling, target: VectorTarget, serial: bool) -> Stmt:
-    """The whole nest. Threads share the loops around the blocks, unless it is `serial` or small."""
+    """The full nest. Threads share the loops around the blocks, unless it is `serial` or small."""
     shared = not serial and r.work >= target.parallel_updates
     together = len(t.rows.segments) == 1 or not shared or t.columns.blocks >= target.joined_parts
     nests: list[Stmt] = []
@@ -55,13 +55,14 @@ def nest_in_tiles(r: Reduction, t: MatrixTiling, target: VectorTarget, serial: b
 
 
 def _loop(name: str, extent: int) -> tuple[Expr, list[Loop]]:
-    """The number of a block, and the loop over blocks; 0 and no loop if there is one."""
+    """The number of a block, and the loop over blocks; 0 and no loop for a single block."""
     v = Var(name)
     return (v, [(v, extent)]) if extent > 1 else (const(0), [])
 
 
 def _loops_around(r: Reduction, t: MatrixTiling) -> tuple[list[Loop], list[Loop]]:
-    """The axes of results that no tile lies along: those that the weights move with, outside of the columns, then the others."""
+    """The axes of results that tiles do not divide: those that the weights depend on, to go outside of the columns, then the
+    others."""
     divided = {*t.rows.variables, *t.columns.variables}
     left = [x for x in r.loops if x[0] not in divided and x[1] > 1]
     used = set(variables(*t.weights.indices))
@@ -69,7 +70,7 @@ def _loops_around(r: Reduction, t: MatrixTiling) -> tuple[list[Loop], list[Loop]
 
 
 def _around(loops: Sequence[Loop], body: Stmt, target: VectorTarget, shared: bool) -> Stmt:
-    """Loops around a body, of which threads share as many of the outermost as give each of them enough to do."""
+    """Loops around a body. Threads share as many of the outermost ones as give each thread enough work."""
     parts = 1
     kinds: list[str] = []
     for _, n in loops:
@@ -82,7 +83,7 @@ def _around(loops: Sequence[Loop], body: Stmt, target: VectorTarget, shared: boo
 
 @dataclass(frozen=True)
 class _Block:
-    """One block of tiles: the sums of `p` of the rows and `q` of the columns, by the numbers of the blocks."""
+    """One block of tiles: the sums of segment `p` of the rows and segment `q` of the columns, for given numbers of blocks."""
 
     r: Reduction
     t: MatrixTiling
@@ -99,7 +100,7 @@ class _Block:
         return Allocate(acc, seq([sums, *self._results(acc)]))
 
     def _places(self, a: Expr, i: Expr, c: Expr, j: Expr) -> dict[Expr, Expr]:
-        """The axes of results, for an element of the block; those of one step are 0."""
+        """The axes of results for an element of the block; 0 for axes of one step."""
         values: dict[Expr, Expr] = {v: const(0) for v, n in self.r.loops if n == 1}
         return {
             **values,
@@ -144,7 +145,7 @@ class _Block:
         return loops_around([*sums, *loops], body)
 
     def _results(self, acc: Buffer) -> list[Stmt]:
-        """What is made of the sums, in vectors along columns."""
+        """The epilogues of the sums, in vectors along columns."""
         tiles, height, columns, _ = acc.shape
         stmts: list[Stmt] = []
         whole = columns if self.q.valid == WORDS else columns - 1
@@ -159,7 +160,7 @@ class _Block:
         return stmts
 
     def _column(self, acc: Buffer, c: Expr, first: int, width: int, block: tuple[int, int]) -> Stmt:
-        """The results of some columns of a tile, in all rows that are not made yet."""
+        """The results of some columns of a tile, in all rows that no other block computes."""
         tiles, _height = block
         if not self.p.skip:
             a, outer = _loop("a", tiles)

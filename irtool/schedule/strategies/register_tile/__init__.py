@@ -1,1 +1,1 @@
-"""Reductions whose results are accumulated in a tile of registers: products, convolutions, pooling."""
+"""Reductions whose results are accumulated in a register tile: products, convolutions, pooling."""

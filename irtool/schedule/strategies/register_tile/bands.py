@@ -1,4 +1,4 @@
-"""Reductions that first fill a small buffer and then read it, in bands: how the blocks of a band are scheduled."""
+"""Schedules for reductions in bands, each of which first fills a small buffer and then reads it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .strategy import tile_reduction
 
 @dataclass(frozen=True)
 class StepBand:
-    """Some of the steps of a loop: `count` times `size` of them, from `first` on."""
+    """A range of the steps of a loop: `count` bands of `size` steps, from `first` on."""
 
     loop: Var
     first: int
@@ -29,14 +29,16 @@ class StepBand:
 
 
 def bands(loop: Var, extent: int, size: int) -> list[StepBand]:
-    """A loop in bands of the same size, and one of what is left over."""
+    """A loop in bands of `size` steps, and one for the remainder."""
     step_bands = [StepBand(loop, 0, size, extent // size)]
     return [*step_bands, StepBand(loop, extent // size * size, extent % size, 1)] if extent % size else step_bands
 
 
 def cut_band(b: Block[Reduction], band: StepBand | None, outside: Sequence[Var]) -> tuple[Block[Reduction], int]:
-    """A band's loops: some axes outside, then the loop over bands, if there are several, then the other axes. Says also how many
-    loops are outside, bands included."""
+    """A band of a reduction, and the number of loops outside of its copy.
+
+    These are some axes, then the loop over bands, if there are several; the other loops are inside.
+    """
     around = dict.fromkeys(outside)
     if band is not None:
         (b,) = loop_partition(b, band.loop, [(band.first, band.first + band.size * band.count)])
@@ -47,23 +49,23 @@ def cut_band(b: Block[Reduction], band: StepBand | None, outside: Sequence[Var])
 
 
 def share(b: Block[Reduction], stage: Stage, around: int) -> Block[Reduction]:
-    """The outermost of the loops around shared among threads, where that is worth it."""
+    """The block with its outermost loop around the copy parallel, if the stage is large enough."""
     return parallel(b, b.loops[0][0]) if around and stage.work >= stage.target.parallel_updates else b
 
 
 def is_private(b: Block[Any]) -> bool:
-    """True if every step of the loops around a block has a copy of its own, on the stack: threads may share these loops, and
-    none inside."""
+    """True if every step of the loops around a block has a copy of its own, on the stack: threads may share these loops, and none
+    inside."""
     return bool(b.around and b.around[-1].loops and b.around[-1].is_local)
 
 
 def fills(b: Block[Any]) -> list[tuple[str, Map | Reduction]]:
-    """What fills the copy, by name."""
+    """The forms that fill the copy, by name."""
     return [(name, f.form) for name, (f,) in b.around[-1].fills]
 
 
 def tiles(b: Block[Reduction], stage: Stage) -> list[TileChoice] | None:
-    """The tiles of the reductions in what fills the copy, and of the one that reads it; None if one of them has none."""
+    """The register tiles of reductions that fill the copy, and of the one that reads it; None if one of them has no tile."""
     choices: list[TileChoice] = []
     for form in (*(f for _, f in fills(b)), b.form):
         tile = stage.tile_for(form) if isinstance(form, Reduction) else None
@@ -75,7 +77,7 @@ def tiles(b: Block[Reduction], stage: Stage) -> list[TileChoice] | None:
 
 
 def schedule_band(b: Block[Reduction], chosen: Sequence[TileChoice], stage: Stage) -> list[Block[Reduction]]:
-    """What fills the copy in vectors or tiles, and the reduction that reads it in tiles."""
+    """The block with the fills of its copy in vectors or tiles, and the reduction that reads the copy in tiles."""
     *first, last = chosen
     waiting = iter(first)
     for name, form in fills(b):
@@ -97,14 +99,14 @@ def _vectors(stage: Stage) -> list[Block[Map]]:
 
 
 def explained(b: Block[Any], chosen: Sequence[TileChoice]) -> str:
-    """What a band is like, for people."""
+    """The reason for a band, as `--explain` prints it."""
     buffer = b.around[-1].buffer
     assert buffer is not None
     return f"a buffer of {buffer.nbytes} bytes, {chosen[-1].reason}"
 
 
 def reuse(r: Reduction, parts: Sequence[Block[Any]]) -> float:
-    """How often an element that is filled is read."""
+    """The number of reads of each element of a copy."""
     filled = 0
     for b in parts:
         times = math.prod(n for _, n, _ in b.around[-1].loops)

@@ -1,16 +1,16 @@
-"""Sums so long that the weights of one tile leave a cache: made some steps at a time, for many rows.
+"""Sums so long that the weights of one tile exceed a cache, computed for some steps at a time and many rows.
 
     for panel: for rows:                         for panel:
       acc = 0                                      part[…] = 0
       for k: acc += x[rows, k] * w[panel, k]  ⇒    for blocks of k: for rows: part[rows] += sum of x * w over the block
       out[rows] = f(acc)                           for rows: out[rows] = f(part[rows] + sum over the last block)
 
-All rows read a block of weights while it is in the first cache, and ask for the next one meanwhile; sums wait in an array between
-the blocks (Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008). The order of summation stays, and
-with it every bit of the results.
+All rows read a block of weights while it is in the L1 cache, and prefetch the next one; partial sums are in an array between the
+blocks (Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008). The order of summation stays the same,
+and so does every bit of the results.
 
-Of rows that lie whole, one behind the other, a block reads short pieces, far apart. That costs more than weights do which stay in the
-second cache, from where a tile streams them. So the sums of such rows are only divided where weights leave that cache.
+If rows are contiguous, a block reads short pieces of them, far apart. That costs more than streaming weights from the L2 cache.
+So the sums of such rows are only divided if the weights exceed that cache.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from .strategy import tile_reduction
 
 @dataclass(frozen=True)
 class SumBlocks:
-    """How a sum is divided.
+    """The division of a sum.
 
     Attributes:
-        vector, columns: the axis of results along vectors, and how many of them a panel has.
-        band, rows: the outermost other axis of results, and how many of its steps are made together.
-        summed, steps: the outermost axis of the sum, and how many of its steps make a block.
+        vector, columns: the vector axis of results, and the number of its elements in a panel.
+        band, rows: the outermost other axis of results, and the number of its steps in a band.
+        summed, steps: the outermost axis of the sum, and the number of its steps in a block.
     """
 
     vector: int
@@ -56,7 +56,7 @@ class SumBlocks:
 
 @strategy("blocked_sum")
 class BlockedSum(Strategy):
-    """A tile of results in registers, for some steps of a long sum at a time."""
+    """A register tile of results, for some steps of a long sum at a time."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         r, p = stage.reduction, stage.tile
@@ -86,7 +86,7 @@ def _offer(r: Reduction, p: TileChoice, s: SumBlocks) -> Candidate:
 
 
 def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterator[SumBlocks]:
-    """Blocks of half and of twice the steps, and of the rows, as long as a part of the sums fits on the stack."""
+    """Blocks of half and of twice the steps, and likewise of the rows, as long as the partial sums fit on the stack."""
     steps, rows = r.inner[s.summed][1], r.loops[s.band][1]
     along = math.prod(n for at, (_, n) in enumerate(r.loops) if at not in (s.vector, s.band))
     most = target.scratch_bytes // (dtypes.itemsize(r.acc.dtype) * s.columns * along)
@@ -99,7 +99,7 @@ def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterat
 
 
 def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks | None:
-    """The division of a sum whose weights for one tile are more than a cache keeps; None if that is of no use."""
+    """The division of a sum whose weights for one tile exceed a cache; None if a division does not pay."""
     v, extent = r.loops[p.vector]
     columns = p.tile.vectors * p.lanes
     others = [n for n, (_, m) in enumerate(r.loops) if n != p.vector and m > 1]
@@ -122,7 +122,7 @@ def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks |
         return None
     parts = extent // columns * (r.loops[others[0]][1] // rows)
     if parts % 2 and 1 < parts < target.joined_parts and p.tile.vectors % 2 == 0:
-        # Threads cannot share so few parts evenly: panels half as wide, and tiles with more rows, cost one thread next to nothing.
+        # Threads cannot share so few parts evenly: panels of half the width, and tiles with more rows, cost one thread next to nothing.
         columns //= 2
         most = min(target.l1_cache_bytes // each, r.inner[summed][1] - 1)
         steps = _largest_divisor(r.inner[summed][1], max(1, most), 1)
@@ -130,8 +130,7 @@ def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks |
 
 
 def _has_whole_rows(r: Reduction, row: Var, summed: Var) -> bool:
-    """True if an operand has all that is summed of one row before the next row, as row-major matrices do, and images in blocks of
-    channels do not."""
+    """True if an operand has contiguous rows along the sum, like a row-major matrix; images in blocks of channels have none."""
     simplify = simplifier(r.loops, r.inner)
     positions = offsets(r)
     steps = [coefficients(simplify, x, (row, summed)) for x in positions]
@@ -139,14 +138,14 @@ def _has_whole_rows(r: Reduction, row: Var, summed: Var) -> bool:
 
 
 def _largest_divisor(n: int, most: int, multiple: int) -> int:
-    """The largest divisor of a number up to another one, a multiple if there is one of half the size at least; 0 for none."""
+    """The largest divisor of `n` up to `most`; one that `multiple` divides, if it is at least half as large; 0 for none."""
     divisors = [d for d in range(1, min(n, most) + 1) if n % d == 0]
     whole = [d for d in divisors if d % multiple == 0 and 2 * d >= divisors[-1]]
     return max(whole or divisors or [0])
 
 
 def _is_product(r: Reduction, v: Var) -> bool:
-    """True for a sum of products of two operands of which one moves with `v`, and nothing is left out or widened."""
+    """True for a sum of products of two operands, exactly one of which depends on `v`, without guards and conversions."""
     product = sum_of_products(r)
     if product is None or len(operands(r)) != 2:
         return False
@@ -155,7 +154,7 @@ def _is_product(r: Reduction, v: Var) -> bool:
 
 
 def _blocked(r: Reduction, s: SumBlocks, target: VectorTarget) -> list[Block[Reduction]]:
-    """The last block of the sum in tiles, inside of what makes the others."""
+    """The last block of the sum in tiles, inside of the loops of the other blocks."""
     (v, columns), (x, rows), (k, _) = r.loops[s.vector], r.loops[s.band], r.inner[s.summed]
     b = Block.of(r)
     if columns > s.columns:
@@ -177,7 +176,7 @@ def _blocked(r: Reduction, s: SumBlocks, target: VectorTarget) -> list[Block[Red
 
 
 def _cleared(b: Block[Map], target: VectorTarget) -> Block[Map]:
-    """The array set to what sums begin with, in vectors."""
+    """The array set to the initial value of the sums, in vectors."""
     v, columns = b.loops[-1]
     lanes = target.lanes_of(b.form.stores[0].buffer.dtype)
     b = split(b, v, [columns // lanes, lanes], ["group", "v"])
@@ -185,8 +184,8 @@ def _cleared(b: Block[Map], target: VectorTarget) -> Block[Map]:
 
 
 def _tiled(b: Block[Reduction], target: VectorTarget, ahead: str) -> list[Block[Reduction]]:
-    """The sums over a block in tiles, which ask for the weights that come next: those of the next block, behind the last one the
-    first of the next panel."""
+    """The sums over a block in tiles, with prefetches of the next weights: those of the next block, or after the last one of the
+    next panel."""
     choice = choose_register_tile(b.form, target)
     assert choice is not None, "the whole sum has a tile along that axis"
     axis = b.form.loops[choice.vector][0]

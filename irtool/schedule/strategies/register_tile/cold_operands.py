@@ -1,11 +1,11 @@
-"""Operands that come from memory: weights, which a network reads once, and which the caches have lost by the next time.
+"""Operands that come from memory: weights, which a network reads once in a run, and which the caches have evicted by the next
+run.
 
-A tile reads some columns of such an operand for every part of the rows. Meanwhile it asks for the next columns, so that they
-are in the cache when their turn comes. Where there are many rows, their arithmetic takes so much longer than the columns take to
-arrive that it is of no use.
+A tile reads some columns of such an operand for every part of the rows. Meanwhile it prefetches the next columns. With many rows,
+the arithmetic takes so much longer than the columns take to arrive that prefetches do not pay.
 
-Where one tile has all rows, every line is read once: all columns are one stream, and the tile asks for what comes a little later
-in it. A single row waits for nothing but its stream, which the processor fetches by itself.
+If one tile has all rows, every line is read once: all columns are one stream, and the tile prefetches the lines a little ahead. A
+single row waits for nothing but its stream, which the processor prefetches by itself.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...primitives import prefetch
 
 
 def prefetch_next(b: Block[Reduction], v: Var, target: VectorTarget) -> Block[Reduction]:
-    """The block with the next columns of its vector operand asked for, where that is of use. `v`: the axis of the columns."""
+    """The block with prefetches of the next columns of its vector operand, if they pay. `v`: the axis of the columns."""
     columns = b.over(v)[:1]
     operand = _operand(b, v)
     if operand is None or not columns or b.window is not None:
@@ -40,7 +40,7 @@ def prefetch_next(b: Block[Reduction], v: Var, target: VectorTarget) -> Block[Re
 
 
 def _prefetch_stream(b: Block[Reduction], operand: Load) -> Block[Reduction]:
-    """The block with the lines of a later step asked for, where a tile of several rows reads the operand from end to end."""
+    """The block with prefetches of a later step's lines, if a tile of several rows reads the operand from end to end."""
     width = math.prod(n for _, n in vector_loops(b, operand))
     if not b.inner or math.prod(n for _, n in b.tile) == width:
         return b
@@ -53,7 +53,7 @@ def _prefetch_stream(b: Block[Reduction], operand: Load) -> Block[Reduction]:
 
 
 def _operand(b: Block[Reduction], v: Var) -> Load | None:
-    """The one read that moves with the columns, in a product of two; none of what it reads is missing."""
+    """The only read that depends on the columns, in a product of two, if all of its elements exist; otherwise None."""
     read = operands(b.form)
     moving = [e for e in read if moves(e, v)]
     if len(read) != 2 or len(moving) != 1:
@@ -65,7 +65,7 @@ def _operand(b: Block[Reduction], v: Var) -> Load | None:
 
 
 def _shared(b: Block[Reduction], e: Load, columns: Var) -> list[Loop]:
-    """Loops inside of that over the columns that read the same ones in each step."""
+    """The loops inside of the loop over columns whose steps all read the same columns."""
     view = b.seen()
     moving = [view(i) for i in e.indices]
     inside = b.outside[b.depth(columns) + 1 :]

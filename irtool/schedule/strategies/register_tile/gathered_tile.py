@@ -1,11 +1,12 @@
-"""Reductions with a tile of results in registers, whose vectors are assembled from elements that lie apart.
+"""Reductions with a register tile of results, whose vectors are assembled from elements that are not contiguous.
 
     for o in 64: for x in 32: for i…: acc += data[i, x] * w[i, o]      (rows of w are 9 elements apart, and data is in blocks along i)
 
     ⇒   w[i, o…] is assembled once for each i, and multiplied with data[i, x] for several x
 
-A gradient reads the operands of its operator in another order, and weights that only the run has cannot be packed at build time: there
-may be no axis along which all operands are contiguous. To assemble a vector takes a load for each element, but several rows share it.
+A gradient reads the operands of its operator in another order, and the build cannot pack weights that only the run has: a
+reduction may have no axis along which all operands are contiguous. Assembling a vector takes a load for each element, but several
+rows share it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .strategy import tile_reduction
 
 @strategy("gathered_tile")
 class GatheredTile(Strategy):
-    """A tile of registers whose vectors are assembled element by element, for stages without a contiguous axis."""
+    """A register tile whose vectors are assembled element by element, for stages without a contiguous axis."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         r = stage.reduction

@@ -1,4 +1,4 @@
-"""Operands copied into the order in which a reduction reads them, a part at a time.
+"""Operands packed into the order in which a reduction reads them, a part at a time.
 
     for y, x: for ky, kx: acc += x[2*y + ky - 1, 2*x + kx - 1] where that exists
 
@@ -6,9 +6,9 @@
           p[row, kx % 2, col] = x[2*… + row - 1, 2*col + kx % 2 - 1] where that exists, else 0
           for y in band, x: for ky, kx: acc += p[2*y + ky, kx % 2, x + kx // 2]
 
-Along the vector axis `x` the copy is contiguous, and wide enough for whole vectors: it holds what the windows reach beyond
-the operand, and one row for every remainder of the stride. The same turns the second matrix of a product around. A copy is
-small enough for the L1 cache, or at least the next.
+Along the vector axis `x` the copy is contiguous, and wide enough for full vectors: it includes the padding of the windows, and
+has one row for every remainder of the stride. The second matrix of a product is transposed in the same way. A copy fits in the L1
+cache, or at least in the L2 cache.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .bands import StepBand, bands, cut_band, explained, reuse, schedule_band, s
 
 @strategy("packed_tile")
 class PackedTile(Strategy):
-    """A copy of the operand that keeps results from being made in vectors, and a tile of registers that reads it."""
+    """A copy of the operand that prevents vectors of results, and a register tile that reads it."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         r = stage.padded
@@ -75,7 +75,7 @@ class PackedTile(Strategy):
 
 
 def _offer(stage: Stage, r: Reduction, plan: PackingPlan) -> Candidate | None:
-    """The candidate of a plan; None if a copy is not read often enough, or what reads it has no tile."""
+    """The candidate of a plan; None if a copy is not read often enough, or its reader has no tile."""
     parts = [_packed(stage, plan, band) for band in plan.bands()]
     reads = reuse(r, parts)
     chosen = [tiles(b, stage) for b in parts] if reads >= stage.target.copied_reads else [None]
@@ -88,13 +88,13 @@ def _offer(stage: Stage, r: Reduction, plan: PackingPlan) -> Candidate | None:
 
 
 def _label(plan: PackingPlan, tile: TileChoice) -> str:
-    """What tells a plan and a tile from others, without names of loops."""
+    """The name of a plan and a tile among others, without names of loops."""
     cut = f", bands of {plan.cut[1]}" if plan.cut is not None else ""
     return f"axis {tile.vector}{cut}, tile {tile.tile.rows} x {tile.tile.vectors} x {tile.lanes}"
 
 
 def _other_cuts(plan: PackingPlan) -> list[tuple[Var, int]]:
-    """The loop that is cut, in bands of half the size and of twice the size, if their copies have room."""
+    """The loop that is cut, in bands of half the size and of twice the size, if their copies fit."""
     if plan.cut is None:
         return []
     loop, size = plan.cut
@@ -105,7 +105,7 @@ def _other_cuts(plan: PackingPlan) -> list[tuple[Var, int]]:
 
 
 def _packed(stage: Stage, plan: PackingPlan, band: StepBand | None) -> Block[Reduction]:
-    """One band of a reduction, which reads a copy."""
+    """One band of a reduction, with a packed copy."""
     assert stage.padded is not None
     scope = plan.scope(band)
     b, around = cut_band(Block.of(stage.padded), band, plan.outside)
@@ -121,7 +121,7 @@ def _packed(stage: Stage, plan: PackingPlan, band: StepBand | None) -> Block[Red
 
 
 def choose_packing(r: Reduction, target: VectorTarget) -> PackingPlan | None:
-    """The operand that is in the way of vectors, and in which parts it is copied; None if that cannot be done."""
+    """The operand that prevents vectors, and the parts in which it is copied; None if it cannot be copied."""
     for v, extent in reversed(r.loops):
         simplify = simplifier(r.loops, r.inner)
         if extent < 4 or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in r.stores):
@@ -134,7 +134,7 @@ def choose_packing(r: Reduction, target: VectorTarget) -> PackingPlan | None:
 
 
 def _operand(r: Reduction, v: Var, simplify: Simplifier) -> Load | None:
-    """The one read that keeps `v` from being the vector axis."""
+    """The only read that prevents `v` from being the vector axis; None if several do."""
     load: Load | None = None
     guarded = any(depends(g, v) for g in r.guards)
     for e in operands(r):
@@ -149,8 +149,10 @@ def _operand(r: Reduction, v: Var, simplify: Simplifier) -> Load | None:
 
 @dataclass(frozen=True)
 class PackingPlan:
-    """The `operand` of a reduction that is copied for vectors `along` a loop, and the loops `outside` of the copy. `cut`: the loop
-    that is cut, and how many steps of it read one copy."""
+    """The `operand` of a reduction that is packed for vectors `along` a loop, with the loops `outside` of the copy.
+
+    `cut`: the loop that is cut into bands, and the number of its steps that read one copy.
+    """
 
     r: Reduction
     along: Var
@@ -167,20 +169,20 @@ class PackingPlan:
         return self.target.lanes_of(self.r.acc.dtype)
 
     def bands(self) -> list[StepBand | None]:
-        """The parts of the loop that is cut; a single one, of everything, if none is."""
+        """The bands of the loop that is cut; a single None without a cut."""
         return [*bands(self.cut[0], dict(self.r.loops)[self.cut[0]], self.cut[1])] if self.cut is not None else [None]
 
     def scope(self, band: StepBand | None) -> Scope:
-        """Where the copy of a band lies."""
+        """The scope of the copy of a band."""
         nbytes = self.nbytes((band.loop, band.size) if band is not None else None)
         return Scope.LOCAL if nbytes <= self.target.scratch_bytes else Scope.GLOBAL
 
     def nbytes(self, cut: tuple[Var, int] | None) -> int:
-        """The size of a copy for so many steps of a loop."""
+        """The size of a copy for some steps of a loop, in bytes."""
         return Buffer("", self.packing(cut).shape, self.operand.dtype).nbytes
 
     def most_steps(self, loop: Var, steps: range, nbytes: int) -> int:
-        """The last of these numbers of steps of a loop for which a copy is no larger than `nbytes`; 0 if there is none.
+        """The largest number in `steps` for which a copy takes at most `nbytes`; 0 if all are larger.
 
         Copies grow with the steps, so that a bisection finds it, however long the loop is.
         """
@@ -188,7 +190,7 @@ class PackingPlan:
         return steps[fitting - 1] if fitting else 0
 
     def packing(self, cut: tuple[Var, int] | None) -> Packing:
-        """What such a copy holds."""
+        """The contents of a copy for some steps of a loop."""
         outside = set(self.outside)
         inside = {x: n for x, n in (*self.r.loops, *self.r.inner) if x not in outside}
         if cut is not None:
@@ -197,7 +199,7 @@ class PackingPlan:
 
 
 def _plan(r: Reduction, v: Var, e: Load, target: VectorTarget, simplify: Simplifier) -> PackingPlan | None:
-    """None if the operand's indices are not sums of loop variables, or a guard is another than its bounds."""
+    """The plan for an operand; None if its indices are not sums of loop variables, or a guard is no bound of it."""
     forms = [simplify.linear(i)[0] for i in e.indices]
     if e.source.layout is not None or any(k < 0 for f in forms for x, k in f.items() if isinstance(x, Var)):
         return None
@@ -205,7 +207,7 @@ def _plan(r: Reduction, v: Var, e: Load, target: VectorTarget, simplify: Simplif
         return None
     inner = {x for x, _ in r.inner}
     used = {x for f in forms for x in f}
-    # What is no sum of variables (the number of an image in a batch, of a group) must be decided by loops around.
+    # Terms that are no variables (the number of an image in a batch, of a group) must depend on loops around only.
     others = [x for x in used if not isinstance(x, Var)]
     fixed = {x for x, _ in r.loops if any(depends(o, x) for o in others)}
     if v in fixed or any(depends(o, x) for o in others for x in inner):
@@ -225,7 +227,7 @@ def _plan(r: Reduction, v: Var, e: Load, target: VectorTarget, simplify: Simplif
 
 
 def _choose_cut(plan: PackingPlan, row: Var | None) -> PackingPlan | None:
-    """Cuts a loop so that a copy fits; None if none does."""
+    """The plan with a loop cut so that a copy fits; None if no cut fits."""
     whole = plan.packing(None)
     if plan.nbytes(None) <= plan.target.scratch_bytes // 2:
         return plan
@@ -243,13 +245,13 @@ def _choose_cut(plan: PackingPlan, row: Var | None) -> PackingPlan | None:
 
 
 def _choose_width(plan: PackingPlan) -> int | None:
-    """How much of the vector axis a copy is for: as much as fits on the stack, else a few vectors; None if none fits."""
+    """The elements of the vector axis in a copy: as many as fit on the stack, otherwise a few vectors; None if no number fits."""
     v, extent, lanes = plan.along, dict(plan.r.loops)[plan.along], plan.lanes
     whole = plan.nbytes(None)
     if whole <= plan.target.packed_bytes and 2 * lanes <= extent and whole <= plan.target.scratch_bytes:
         return extent
     multiples = range(lanes, extent + 1, lanes)
-    # What is left over must be enough for a narrow vector.
+    # The remainder must be enough for a narrow vector.
     width = plan.most_steps(v, multiples, plan.target.scratch_bytes)
     width = next((n for n in range(width, lanes, -lanes) if not 0 < extent % n < 4), 0)
     if width:

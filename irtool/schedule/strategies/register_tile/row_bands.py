@@ -1,10 +1,10 @@
-"""The rows of a product in bands, each of which stays in the second cache while all columns are made.
+"""The rows of a product in bands, each of which stays in the L2 cache while all columns are computed.
 
-Columns are outside, rows inside: what a tile reads of the vector operand stays near for all rows. But every step over the columns
-then reads the other operand from its beginning. Where the caches do not hold that, bands of it do: the loop over bands is
-outermost, and each reads the columns again (the loop order of Goto and van de Geijn, Anatomy of High-Performance Matrix
-Multiplication, 2008). Bands are of the same size, and an even number of them: two threads then have the first and the second half
-of the rows, as in kernels without bands.
+Columns are outside, rows inside: the columns of a tile stay in a cache for all rows. But every step over the columns then reads
+the other operand from its beginning. If that exceeds the caches, bands of it fit: the loop over bands is outermost, and each band
+reads the columns again (the loop order of Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008). Bands
+have the same size, and their number is even: two threads then have the first and the second half of the rows, as in kernels
+without bands.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...cost.tile_choice import TileChoice
 
 @dataclass(frozen=True)
 class RowSegment:
-    """A part of the row loop, from its step `first`: `bands` times `count` tiles of `steps`."""
+    """A part of the row loop, from its step `first`: `bands` bands of `count` tiles of `steps` rows."""
 
     first: int
     count: int
@@ -39,7 +39,7 @@ class RowSegment:
 def in_bands(
     r: Reduction, p: TileChoice, parts: Sequence[RowSegment], passes: int, target: VectorTarget
 ) -> list[RowSegment]:
-    """The parts of the row loop, the largest in bands where that reads less. `passes`: steps of the loop over the columns."""
+    """The parts of the row loop, the largest in bands if that reads less memory. `passes`: steps of the loop over the columns."""
     product = _operands(r, p)
     if product is None or passes < 2:
         return list(parts)
@@ -57,7 +57,8 @@ def in_bands(
 
 
 def _operands(r: Reduction, p: TileChoice) -> tuple[Load, Load] | None:
-    """What moves with the rows, and what with the columns, of a product of two."""
+    """The operand that depends on the rows, and the one that depends on the columns, of a product of two; None for other
+    reductions."""
     read = operands(r)
     if p.row is None or len(read) != 2:
         return None
@@ -69,7 +70,7 @@ def _operands(r: Reduction, p: TileChoice) -> tuple[Load, Load] | None:
 
 
 def _row_bytes(r: Reduction, e: Load) -> float:
-    """What one row reads of an operand that no other reads, on average; the rows may be some of those that the operand has."""
+    """The bytes of an operand that one row reads and no other does, on average; the operand may have more rows than the loop."""
     steps = math.prod(n for v, n in r.inner if moves(e, v))
     shared = e.source.nbytes / math.prod(n for v, n in r.loops if moves(e, v))
     return min(shared, steps * dtypes.itemsize(e.dtype))

@@ -1,11 +1,11 @@
-"""Reductions with a tile of results in registers that are no vectors, on processors without these.
+"""Reductions with a tile of results in scalar registers, on processors without vectors.
 
     for i in 64: for j in 32:                 for i in 32: for j in 16:
       acc = 0                                   acc[2][2] = 0                                    (registers)
       for k: acc += x[i, k] * w[j, k]     ⇒     for k: acc[a][b] += x[2*i + a, k] * w[2*j + b, k]   (unrolled)
       out[i, j] = f(acc)                        out[2*i + a, 2*j + b] = f(acc[a][b])
 
-What is read once is used for several results, as in CMSIS-NN's products of matrices: 2 x 2 results, or four of a single row.
+Several results share each read, as in CMSIS-NN's products of matrices: 2 x 2 results, or four of a single row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .strategy import tile_reduction
 
 @strategy("scalar_tile")
 class ScalarTile(Strategy):
-    """A tile of results in registers, if there are no vectors, or where an instruction sums the products of whole vectors."""
+    """A tile of results in scalar registers, without vectors, or with an instruction that sums the products of full vectors."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         r, most = stage.reduction, stage.target.scalar_results
@@ -47,13 +47,15 @@ class ScalarTile(Strategy):
 
 
 def _as_it_is(b: Block[Reduction]) -> Block[Reduction]:
-    """Such processors have no caches worth asking for anything ahead."""
+    """The block unchanged: such processors have no caches that are worth prefetches."""
     return b
 
 
 def _choose(r: Reduction, most: int) -> TileChoice | None:
-    """Columns along the innermost loop that shares an operand, rows along another one that shares what moves with the columns; None
-    where no step reads the same for several results."""
+    """Columns along the innermost loop whose steps share an operand, rows along another loop whose steps share the other operand.
+
+    None if no steps share an operand.
+    """
     free = [n for n, (v, extent) in enumerate(r.loops) if extent > 1 and not any(depends(g, v) for g in r.guards)]
     sharing = [n for n in reversed(free) if not _moves_all(r, r.loops[n][0])]
     for n in sharing:
@@ -71,11 +73,11 @@ def _choose(r: Reduction, most: int) -> TileChoice | None:
 
 
 def _moves_all(r: Reduction, v: Var) -> bool:
-    """True if all that a step reads is of one step of a loop."""
+    """True if all operands depend on a loop."""
     return all(moves(e, v) for e in operands(r))
 
 
 def _between_them(r: Reduction, v: Var, x: Var) -> bool:
-    """True if no operand moves with both loops."""
+    """True if no operand depends on both loops."""
     read = operands(r)
     return not any(moves(e, v) and moves(e, x) for e in read)

@@ -1,4 +1,4 @@
-"""Reductions with a tile of results in registers: convolutions, matrix products, pooling, sums over outer axes.
+"""Reductions with a register tile of results: convolutions, matrix products, pooling, sums over outer axes.
 
     for spatial…:                      for blocks…:
       acc = 0                            acc[a][b][lanes] = 0                   (registers)
@@ -43,12 +43,12 @@ from .cold_operands import prefetch_next
 from .row_bands import RowSegment, in_bands
 
 Segment = tuple[int, int, int, int]
-"""A part of the vector axis: its first element, tiles, vectors of a tile, lanes of a vector."""
+"""A part of the vector axis: its first element, the number of tiles, the vectors of a tile, the lanes of a vector."""
 
 
 @strategy("register_tile")
 class RegisterTile(Strategy):
-    """A tile of results in registers, vectors along an axis of results."""
+    """A register tile of results, with vectors along an axis of results."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         if stage.tile is None:
@@ -70,14 +70,16 @@ def _offer(p: TileChoice) -> Candidate:
 
 
 Finish = Callable[[Block[Reduction]], Block[Reduction]]
-"""What is done at last to a part of a reduction in tiles."""
+"""The last rewrite of a part of a reduction in tiles."""
 
 
 def tile_reduction(
     block: Block[Reduction], p: TileChoice, target: VectorTarget, serial: bool = False, finish: Finish | None = None
 ) -> list[Block[Reduction]]:
-    """A reduction in the tiles of a plan. Threads share it if it is large enough, unless it is `serial`. `finish` is for the part
-    with the most tiles, in place of what is done for columns that come from memory."""
+    """A reduction in the tiles of a plan. Threads share it if it is large enough, unless it is `serial`.
+
+    `finish` rewrites the part with the most tiles, in place of the prefetches of columns that come from memory.
+    """
     r = block.form
     v = r.loops[p.vector][0]
     parts: list[Block[Reduction]] = []
@@ -103,7 +105,7 @@ def tile_reduction(
         return parallel(b, b.outside[0][0]) if b.outside and not serial and r.work >= target.parallel_updates else b
 
     for segment, shared in zip(segments, together):
-        if shared:  # all rows in one loop over the columns: what it reads of the vector operand is read once
+        if shared:  # all rows in one loop over the columns, which reads the vector operand once
             with part(count):
                 b = columns(segment)
                 for rows in row_segments:
@@ -117,7 +119,7 @@ def tile_reduction(
 
 
 def _tile(b: Block[Reduction], p: TileChoice, segment: Segment, rows: RowSegment) -> Block[Reduction]:
-    """The loops of one part of the rows; those of the columns are split."""
+    """The tiles of one part of the rows; the loop over columns is split already."""
     r = b.form
     v, x = r.loops[p.vector][0], r.loops[p.row][0] if p.row is not None else None
     first, tiles, vectors, lanes = segment
@@ -148,15 +150,15 @@ def _tile(b: Block[Reduction], p: TileChoice, segment: Segment, rows: RowSegment
 
 
 def _names(v: Var, suffixes: str) -> list[str]:
-    """Names of the loops that a loop is split into: of blocks, of the tile's steps, of a vector's elements."""
+    """Names of the loops into which a loop is split: over blocks, over the tile's steps, over a vector's elements."""
     return [f"{v.name}_{s}" for s in suffixes]
 
 
 def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
-    """The vector axis in tiles of whole vectors, then a tile of what is left over.
+    """The vector axis in tiles of full vectors, then a tile for the remainder.
 
-    That tile is of whole vectors too: it reaches back over results that are made twice, or over padding. Where neither may
-    be, narrower vectors follow.
+    That tile has full vectors too: it overlaps results that are computed twice, or padding. If neither is possible, narrower
+    vectors follow.
     """
     v, extent = r.loops[p.vector]
     whole, left = divmod(extent, p.lanes)
@@ -167,7 +169,7 @@ def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
     if not needed:
         return segments
     if left and p.again and whole:
-        # Fewer than one tile: two that overlap, if one of so many vectors would begin before the axis does.
+        # Fewer vectors than a tile: two overlapping tiles, if a single one would begin before the axis does.
         first = needed // 2 if needed > whole else 0
         segments += [(0, 1, first, p.lanes)] if first else []
         last = needed - first
@@ -185,8 +187,7 @@ def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
 
 
 def _row_segments(r: Reduction, p: TileChoice) -> list[RowSegment]:
-    """The row loop in parts, so that guards hold throughout or are those of a single
-    tile."""
+    """The row loop in parts whose guards always hold, and parts of a single tile."""
     if p.row is None:
         return [RowSegment(0, 1, 1)]
     x, n = r.loops[p.row]
@@ -204,8 +205,8 @@ def _row_segments(r: Reduction, p: TileChoice) -> list[RowSegment]:
 
 
 def _order(r: Reduction, p: TileChoice) -> list[Var]:
-    """The axes of results, outermost first: those that the vector operand moves with go outside, so that its part of it stays
-    in cache."""
+    """The axes of results, outermost first: those that the vector operand depends on are outside, so that its part stays in a
+    cache."""
     simplify = simplifier(r.loops, r.inner)
     v = r.loops[p.vector][0]
     positions = offsets(r)
@@ -215,7 +216,8 @@ def _order(r: Reduction, p: TileChoice) -> list[Var]:
 
 
 def _decide_guards(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Reduction]:
-    """Loops that guards connect with the rows of the tile unrolled, so that each update is made or not."""
+    """The block with the loops unrolled that guards connect with the rows of the tile, so that each guard is decided for each
+    update."""
     if open_guards(b):
         for k, extent in decided(r, p.row, []):
             b = unroll(b, k) if extent > 1 else b
@@ -223,7 +225,7 @@ def _decide_guards(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Re
 
 
 def _share_reads(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Reduction]:
-    """A window that slides over the rows of the tile, or one whose steps are unrolled, where rows share nothing else."""
+    """The block with a sliding window over the rows of the tile, or with an unrolled one, if rows share nothing else."""
     guards = open_guards(b)
     written = {k for k, _ in b.inner if b.kind(k) == UNROLLED}
     moving = [{k for k, _ in b.inner if depends(g, k)} for g in guards]
@@ -239,7 +241,7 @@ def _share_reads(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Redu
             for k, _ in window.columns(rows, free, view.simplify):
                 b = unroll(b, k)
             return sliding_window(b, window.loop[0])
-    if not r.inner:  # nothing is summed: the axes of the reduction have extent 1
+    if not r.inner:  # the sum has a single term: all axes of the reduction have extent 1
         return b
     last, extent = r.inner[-1]
     if 1 < extent <= WINDOW and any(last is k for k, _ in free):

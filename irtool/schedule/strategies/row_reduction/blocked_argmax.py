@@ -1,4 +1,4 @@
-"""The position of an extreme of a long row: the block that has it, then its place in there.
+"""The position of an extreme of a long row: first its block, then its position in the block.
 
     i = 0, m = lowest; for k: (i, m) = x[k] > m ? (k, x[k]) : (i, m)
 
@@ -6,9 +6,9 @@
         m' = the largest of all lanes of m; b' = the first j of a lane with m'
         for u: v[lanes] = x[b', u, :] == m' ? u : v;  u' = the first v; the first lane of vector u' with m'
 
-While blocks are read, no position is counted: an element costs the instruction of the extreme. Blocks and vectors are counted in
-numbers as wide as elements. The last block overlaps the one before: of equal elements, the first (or last) one is in the first (or
-last) block that has one. A NaN is an extreme, and is looked for as such.
+No positions are counted while blocks are read: an element costs one instruction, the extreme. Numbers of blocks and vectors have
+the width of elements. The last block overlaps the one before: the first (or last) of equal elements is in the first (or last)
+block with such an element. A NaN is an extreme, and is searched for as one.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ from ...cost.machine import FEWEST_LANES, FOLD_STEPS, TOGETHER, WRITTEN_OUT
 
 @dataclass(frozen=True)
 class Blocks:
-    """`count` blocks of `vectors` vectors, each but the last behind the one before. The last ends where the row does; its last
-    vector does, if there is only one block."""
+    """`count` blocks of `vectors` vectors, contiguous apart from the last one. The last block ends at the end of the row; the
+    last vector of a single block does, too."""
 
     steps: int
     lanes: int
@@ -56,7 +56,8 @@ class Blocks:
 
 
 def choose_blocks(form: TupleReduction, lanes: int) -> Blocks | None:
-    """None if the row is short, numbers as wide as elements cannot count its blocks, or it is not known what is looked for."""
+    """The blocks of a row; None if the row is short, its blocks exceed numbers of the elements' width, or the reduction is no
+    arg-max or arg-min."""
     order = form.in_order
     if order is None or order.extreme is None or len(form.inner) != 1 or len(form.accs) != 2:
         return None
@@ -64,7 +65,7 @@ def choose_blocks(form: TupleReduction, lanes: int) -> Blocks | None:
         return None
     steps = form.inner[0][1]
     while steps < 2 * lanes and steps >= FOLD_STEPS and lanes > FEWEST_LANES:
-        lanes //= 2  # of narrow elements
+        lanes //= 2  # for narrow elements
     if steps < 2 * lanes:
         return None
     vectors = -(-steps // lanes)
@@ -76,7 +77,7 @@ def choose_blocks(form: TupleReduction, lanes: int) -> Blocks | None:
 
 
 def search_blocks(form: TupleReduction, blocks: Blocks) -> Stmt:
-    """What finds the results of a row."""
+    """The nest that computes the results of a row."""
     assert form.in_order is not None
     return _Search(form, form.in_order, blocks).run()
 
@@ -105,7 +106,7 @@ class _Search:
         return Buffer(f"{name}_v", (rows, self.width), dtype or self.dtype, Scope.REGISTER)
 
     def element(self, k: Expr, *loops: Loop) -> Expr:
-        """What is compared in a step, which is said in terms of these loops."""
+        """The compared element of step `k`, an expression of these loops."""
         return simplifier([*self.loops, *loops])(substitute(self.read, {self.step: k}))
 
     def extreme(self, a: Expr, b: Expr) -> Expr:
@@ -114,15 +115,15 @@ class _Search:
         return substitute(self.order.extreme, {self.order.left[1]: a, self.order.right[1]: b})
 
     def is_found(self, x: Expr, m: Expr) -> Expr:
-        """True for an element that is the extreme: if there is a NaN, that is what the extreme is."""
+        """True if an element is the extreme `m`; NaN equals NaN here."""
         return logical_or(x.equal(m), not_equal(x, x)) if dtypes.is_float(self.dtype) else x.equal(m)
 
     def chosen(self, a: Expr, b: Expr) -> Expr:
-        """Of two places the one that counts."""
+        """The position that wins among those of two equal elements."""
         return maximum(a, b) if self.order.last else minimum(a, b)
 
     def missing(self) -> Expr:
-        """A place that loses against every other."""
+        """A position that loses against every other."""
         return const(0 if self.order.last else self.none, self.number)
 
     def run(self) -> Stmt:
@@ -159,7 +160,7 @@ class _Search:
         return stmt
 
     def block(self, number: Expr, first: Expr, best: Buffer, numbers: Buffer, loop: Loop | None) -> Stmt:
-        """The extremes of a block, and lane by lane whether they are better than those before."""
+        """The extremes of a block, with a comparison lane by lane with those before."""
         chains = min(TOGETHER, self.blocks.vectors)
         extremes = self.register("extreme", chains)
         tile, row, lane = Var("tile"), Var("row"), Var("lane")
@@ -187,7 +188,7 @@ class _Search:
         return Allocate(extremes, Allocate(tile_values, seq(steps)))
 
     def counted(self, number: Expr, tile_values: Buffer, best: Buffer, numbers: Buffer) -> Stmt:
-        """The step of the reduction in which a block is one element, in every lane."""
+        """The step of the reduction with a block as one element, in every lane."""
         lane = Var("lane")
         index, value = self.order.updates
         assert isinstance(index, Select) and isinstance(value, Select)
@@ -206,17 +207,17 @@ class _Search:
 
     @property
     def overlaps(self) -> bool:
-        """Whether the last vector of the only block overlaps the one before."""
+        """True if the last vector of a single block overlaps the one before."""
         return self.blocks.count == 1 and self.blocks.steps % self.width != 0
 
     def offset(self, u: Expr) -> Expr:
-        """Where a vector of a block begins."""
+        """The first element of a vector in a block."""
         return (
             minimum(u * self.width, const(self.blocks.size - self.width, u.dtype)) if self.overlaps else u * self.width
         )
 
     def place(self, begin: Expr, m: Expr) -> Stmt:
-        """The position in a block that begins there, and what is there, in the accumulators."""
+        """The position of the extreme in the block from `begin` on, and the element there, in the accumulators."""
         vectors, last = self.blocks.vectors, self.order.last
         register = self.register("vector", 1, self.number)
         lane, tile, row = Var("lane"), Var("tile"), Var("row")
@@ -240,7 +241,7 @@ class _Search:
         return stmt
 
     def within_block(self, register: Buffer) -> tuple[list[Buffer], list[Stmt], Expr]:
-        """The first (or last) place of those that lanes have found, each in the vector of its number."""
+        """The first (or last) of the positions that the lanes have, each as the number of its vector."""
 
         def begins(number: Expr) -> Expr:
             return self.offset(number - 1 if self.order.last else number)
@@ -260,5 +261,5 @@ class _Search:
         return [first, lanes], [*folds, *more], begins(cast(first[0], "int32")) + cast(lanes[0], "int32")
 
     def at_end(self, position: Buffer) -> Expr:
-        """The element at the position that is found."""
+        """The element at the final position."""
         return cast(substitute(self.read, {self.step: cast(position[()], "int32")}), self.dtype)

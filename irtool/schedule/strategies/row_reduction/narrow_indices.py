@@ -18,8 +18,11 @@ from ...core.affine import simplifier
 
 
 def narrow_indices(form: TupleReduction) -> TupleReduction:
-    """The reduction, step by step, with accumulators of fewer bits where all that they may hold are few steps; itself if there are
-    none. Parts of it cannot be combined any more."""
+    """The reduction, with its steps in order, with accumulators of fewer bits if they hold only few steps; itself if no
+    accumulator does.
+
+    Parts of the narrowed reduction cannot be combined.
+    """
     order = form.in_order
     least = min(dtypes.itemsize(b.dtype) for b in form.accs)
     if order is None or least == 4 or any(b.dtype == "bool" for b in form.accs):
@@ -52,7 +55,7 @@ def narrow_indices(form: TupleReduction) -> TupleReduction:
 
 
 def _holds(acc: Buffer, init: Expr, update: Expr, bits: int, simplify: Simplifier) -> bool:
-    """True if an accumulator stays or becomes a number that so many bits hold without a sign."""
+    """True if an accumulator only has values that an unsigned number of `bits` bits holds."""
     if not isinstance(init, Const) or init.value < 0 or not isinstance(update, Select):
         return False
     values = [e for e in (update.then, update.other) if not (isinstance(e, Load) and e.source is acc)]
@@ -61,7 +64,7 @@ def _holds(acc: Buffer, init: Expr, update: Expr, bits: int, simplify: Simplifie
 
 
 def _as(e: Expr, dtype: str) -> Expr:
-    """A number that is one of `dtype`, without a wider one on the way."""
+    """A number as one of `dtype`, without a detour through a wider one."""
     if isinstance(e, Select):
         return Select(e.cond, _as(e.then, dtype), _as(e.other, dtype), e.lazy)
     if isinstance(e, Cast) and e.value.dtype == dtype:

@@ -1,10 +1,10 @@
 """Reductions along the contiguous axis: sums, means and extremes of rows.
 
     for i: acc = 0; for k: acc += x[i, k]      ⇒      for i: acc[lanes] = 0; for k_o: acc[:] += x[i, k_o*lanes + :];
-                                                             combined over the lanes; the elements left over in a further vector
+                                                             combined over the lanes; the remaining elements in one more vector
 
-Several vectors are accumulated at once, so that one addition need not wait for the one before. Of short rows the lanes of several are
-combined at once, side by side.
+Several vectors are accumulated at once, so that one addition need not wait for the one before. The lanes of several short rows
+are combined at once, in vectors of results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..register_tile.strategy import RegisterTile
 
 
 def is_preferred(stage: Stage) -> bool:
-    """True if vectors along the summed axis are better than a tile of registers, which may be none."""
+    """True if vectors along the summed axis are faster than a register tile, or no such tile exists."""
     rows = RowReduction().choose(stage)
     tile = RegisterTile().choose(stage)
     return rows is not None and (tile is None or rows.cost < tile.cost)
@@ -48,10 +48,10 @@ class RowReduction(Strategy):
         r = stage.reduction
         assert r is not None
         v, extent = candidate.plan
-        # Lanes of float16 are folded one by one: twice as many would take twice as long.
+        # Lanes of float16 are combined one by one: twice as many would take twice as long.
         lanes = row_width(extent, stage.target.lanes_of(r.acc.dtype))
         if len(r.inner) > 1 and extent % lanes == lanes // 2 >= 4 and extent < TOGETHER * lanes:
-            lanes //= 2  # a part of a vector in each of many rows costs more than half vectors do
+            lanes //= 2  # a partial vector in each of many rows costs more than half vectors do
         vectors = next(n for n in (stage.target.latency, 2, 1) if extent // lanes >= n)
         shared = r.loops and r.work >= stage.target.parallel_updates and not stage.serial
         if not _are_side_by_side(stage, r, lanes):
@@ -77,8 +77,8 @@ class RowReduction(Strategy):
 
 
 def shares_operands(stage: Stage) -> bool:
-    """True if rows of several results are summed in the same steps, which load their common operand once. `row_cycles` counts that load
-    for each result."""
+    """True if rows of several results are summed in the same steps, which load their common operand once. `row_cycles` counts
+    that load for each result."""
     r, at = stage.reduction, stage.row_axis
     if r is None or at is None or not r.loops:
         return False
@@ -87,7 +87,7 @@ def shares_operands(stage: Stage) -> bool:
 
 
 def _are_side_by_side(stage: Stage, r: Reduction, lanes: int) -> bool:
-    """True if the lanes of several short rows are worth to be combined at once: results lie side by side, and are as many as lanes."""
+    """True if combining the lanes of several short rows at once pays: results are contiguous, and a multiple of the lanes."""
     if stage.rows or not r.loops or r.guards or dtypes.bits(r.acc.dtype) == 16:
         return False
     target = stage.target
@@ -108,8 +108,10 @@ def _results_together(stage: Stage, r: Reduction, i: Var, lanes: int) -> int:
 
 
 def _is_streamed(r: Reduction, i: Var) -> bool:
-    """True if results along a loop are sums of products with the same elements, of which the others are read only once: some rows of a
-    matrix together are as many streams from memory, which comes faster so."""
+    """True if results along a loop are sums of products with common elements, and each other element is read only once.
+
+    Several rows of a matrix are then read at once, as several streams from memory, which is faster.
+    """
     operands = factors(r)
     if operands is None or len(r.inner) != 1:
         return False
@@ -123,9 +125,11 @@ def _is_streamed(r: Reduction, i: Var) -> bool:
 
 
 def _is_product(r: Reduction, i: Var, lanes: int) -> bool:
-    """True if results along a loop are sums of products with the same elements, which are read once for several of them, and the other
-    elements lie close to each other, or are those of windows that overlap: rows of a matrix that comes from memory are better read
-    one by one."""
+    """True if results along a loop are sums of products with common elements, which are read once for several results, and the
+    other elements are close to each other, or are those of overlapping windows.
+
+    Rows of a matrix in memory are better read one by one.
+    """
     operands = factors(r)
     if operands is None:
         return False

@@ -1,13 +1,14 @@
-"""Reductions of rows that lie one after the other, some rows at a time: elements of these change places first.
+"""Reductions of consecutive rows, some rows at a time, which are transposed first.
 
     for r: for k: (i, m) = x[r, k] > m ? (k, x[r, k]) : (i, m)
 
     ⇒   for r_o: for k, lane: transposed[k, lane] = x[r_o * 64 + lane, k]              (in squares, see `tiled_transpose`)
                  for lane: for k: (i, m) = transposed[k, lane] > m ? … : (i, m)        (vectors along lane)
 
-Lanes of one row, each with every 16th step, would have to be combined at its end, which takes longer than the steps of a short row.
-Windows of different sizes begin at uneven places, so that no vector along a row has elements of several of them; several results of
-each row are stored to `results[i, lane]`, and change places again. TVM's `cache_read` and `cache_write` with a layout.
+The lanes of one row, each with every 16th step, would have to be combined at its end, which takes longer than the steps of a
+short row. Windows of different sizes begin at irregular offsets, so that no vector along a row has elements of several of them;
+several results of each row are stored to `results[i, lane]`, and transposed back. This is TVM's `cache_read` and `cache_write`
+with a layout.
 """
 
 from __future__ import annotations
@@ -35,9 +36,12 @@ class Rows:
     """The rows of a reduction.
 
     Attributes:
-        form: what is reduced, with one loop over rows and maybe one over results of a row, `kept`.
-        rows: the loop over rows; `size`: so many of them are transposed at a time.
-        operand: what is read; `first` and `width`: the least index of a row, and how many follow.
+        form: the reduction, with one loop over rows and possibly one over results of a row, `kept`.
+        rows: the loop over rows.
+        size: the number of rows that are transposed at a time.
+        operand: the operand.
+        first: the least last index of a row.
+        width: the number of elements of a row.
     """
 
     form: TupleReduction
@@ -49,7 +53,8 @@ class Rows:
     size: int
 
     def block(self, number: Var) -> tuple[list[Buffer], list[Map | TupleReduction]]:
-        """The buffers of a block of rows, and what transposes rows, reduces them, and transposes several results of each."""
+        """The buffers of a block of rows, and the stages that transpose rows, reduce them, and transpose several results of
+        each."""
         source, store = self.operand.source, self.form.stores[0]
         step, lane = Var("step"), Var("lane")
         transposed = Buffer("transposed", (self.width, self.size), source.dtype, Scope.LOCAL)
@@ -71,15 +76,18 @@ class Rows:
         return [transposed, results], [copy, reader, back]
 
     def _in_row(self, element: Load, number: Var, lane: Var, last: Expr) -> tuple[Expr, ...]:
-        """The indices of an element of a row of a block, with another last index. All but the last are 0: without divisions of the row's
-        number, which the number of the block is in, too, it is plain that rows lie evenly."""
+        """The indices of an element of a row in a block, with another last index.
+
+        All but the last are 0: without divisions of the row's number, which contains the block's number, the offset is linear in
+        the rows.
+        """
         loops = ((number, self.rows[1] // self.size), (lane, self.size), *self.form.loops)
         indices = [substitute(i, {self.rows[0]: number * self.size + lane}) for i in element.indices[:-1]]
         place = simplifier(loops, ())(element.source.offset([*indices, const(0)]))
         return (*(const(0) for _ in indices), place + last)
 
     def rest(self) -> TupleReduction | None:
-        """The rows that are left; None if there are none."""
+        """The remaining rows; None if the blocks have all."""
         v, rows = self.rows
         left = rows % self.size
         own = Var(v.name, v.dtype)
@@ -88,7 +96,7 @@ class Rows:
 
 @strategy("transposed_rows")
 class TransposedRows(Strategy):
-    """Vectors along rows, some of which are transposed first."""
+    """Vectors along rows, after a transpose of some rows."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         rows = find_rows(stage.form, stage.target) if isinstance(stage.form, TupleReduction) else None
@@ -112,8 +120,11 @@ class TransposedRows(Strategy):
 
 
 def find_rows(form: TupleReduction, target: VectorTarget) -> Rows | None:
-    """None unless there is one operand, whose short rows lie one after the other along all loops over results, or all but the one along
-    which windows differ."""
+    """The short consecutive rows of the one operand of a reduction, along all loops over results, or all but the one along which
+    windows differ.
+
+    None for other reductions.
+    """
     if not target.vector_bytes or len(form.inner) != 1 or (form.in_order is None and form.condition is None):
         return None
     (k, extent), along = form.inner[0], axis_of_windows(form)
@@ -125,7 +136,9 @@ def find_rows(form: TupleReduction, target: VectorTarget) -> Rows | None:
     if len(read) != 1 or other_reads or read[0].source.layout is not None:
         return None
     if any(depends(s.value, v) for s in form.stores for v, _ in form.loops[: len(form.loops) - len(result_loops)]):
-        return None  # averages of windows that differ along rows, too: stages in one loop over images need less memory
+        return (
+            None  # averages of windows that differ along rows, too, need less memory as stages in one loop over images
+        )
     fused = _fused(form, result_loops)
     (operand,) = dict.fromkeys(e for e in loads(*_updates(fused)) if e.source not in fused.accs)
     (v, rows), simplify = fused.loops[0], simplifier(fused.loops, fused.inner)
@@ -157,7 +170,7 @@ def _updates(form: TupleReduction) -> tuple[Expr, ...]:
 
 
 def _fused(form: TupleReduction, result_loops: tuple[Loop, ...]) -> TupleReduction:
-    """The reduction with all loops over rows as one."""
+    """The reduction with all loops over rows fused."""
     others = form.loops[: len(form.loops) - len(result_loops)]
     own = Var("row")
     total = math.prod(n for _, n in others)
@@ -170,7 +183,7 @@ def _fused(form: TupleReduction, result_loops: tuple[Loop, ...]) -> TupleReducti
 
 
 def _with(form: TupleReduction, loops: tuple[Loop, ...], values: Mapping[Expr, Expr]) -> TupleReduction:
-    """The reduction over other loops, in which its axes and operands have other values."""
+    """The reduction over other loops, with `values` in place of its axes and operands."""
     simplify, changed = simplifier(loops, form.inner), substitution(dict(values))
 
     def change(e: Expr) -> Expr:
@@ -182,7 +195,7 @@ def _with(form: TupleReduction, loops: tuple[Loop, ...], values: Mapping[Expr, E
 
 
 def _are_stored_in_rows(form: TupleReduction, result_loops: tuple[Loop, ...]) -> bool:
-    """True if results lie side by side along the rows, or those of each row do."""
+    """True if results are contiguous along the rows, or those of each row are."""
     (v, _), simplify = form.loops[0], simplifier(form.loops, ())
     if not result_loops:
         return all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in form.stores)
@@ -192,7 +205,7 @@ def _are_stored_in_rows(form: TupleReduction, result_loops: tuple[Loop, ...]) ->
 
 
 def _are_short(form: TupleReduction, along: Loop, target: VectorTarget) -> bool:
-    """True for windows that are an expression each."""
+    """True for windows that become one expression each."""
     windows = peel_windows(form, along)
     return (
         along[1] <= WRITTEN_OUT
@@ -202,10 +215,10 @@ def _are_short(form: TupleReduction, along: Loop, target: VectorTarget) -> bool:
 
 
 def _is_rest_long(rows: int, size: int, extent: int, lanes: int) -> bool:
-    """True if rows that are left, which are looked through one by one, take longer than what is saved."""
+    """True if the remaining rows, which are reduced one by one, take longer than the blocks save."""
     return rows % size > rows // TOGETHER and extent >= 2 * lanes
 
 
 def _fits(size: int, target: VectorTarget) -> bool:
-    """True if the transposed rows stay in the L1 cache, beside those that they are copied from."""
+    """True if the transposed rows stay in the L1 cache, beside their source."""
     return size <= target.scratch_bytes * 3 // 4

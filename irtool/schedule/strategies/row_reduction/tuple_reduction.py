@@ -1,12 +1,12 @@
 """Reductions of several accumulators whose steps have an order, in vectors: arg-max and arg-min.
 
-Along results that lie side by side:
+Along contiguous results:
 
     for c: i = 0, m = lowest; for k: (i, m) = x[k, c] > m ? (k, x[k, c]) : (i, m)
 
     ⇒   for c_o: i[lanes], m[lanes]; for k: … x[k, c_o*lanes + :] …
 
-Of long rows of elements that lie side by side, block by block (see `blocked_argmax`).
+Contiguous long rows: block by block (see `blocked_argmax`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,11 @@ from .narrow_indices import narrow_indices
 
 @dataclass(frozen=True)
 class Lanes:
-    """The place of vectors: along the results of a loop, or, in `blocks` of a long row, the steps of the innermost one; `count` elements of
-    one. `form`: what is reduced, with accumulators as narrow as they may be."""
+    """The vectorized axis: the results of a loop, or, in `blocks` of a long row, the steps of the innermost one, with `count`
+    lanes.
+
+    `form`: the reduction, with accumulators as narrow as possible.
+    """
 
     loop: Loop
     count: int
@@ -104,13 +107,14 @@ def _width(acc: Buffer) -> int:
 
 
 def _is_even(simplify: Simplifier, values: Sequence[Expr], v: Var) -> bool:
-    """True if what is read lies side by side along a loop, or stays."""
+    """True if all operands are contiguous along a loop, or do not depend on it."""
     strides = [stride(simplify, e.source.offset(e.indices), v) for e in loads(*values)]
     return 1 in strides and all(s in (0, 1) for s in strides)
 
 
 def _in_turn(form: TupleReduction, order: InOrder) -> list[int] | None:
-    """The accumulators, each before those that its update reads; None if two of them need each other's old values."""
+    """The accumulators in an order of updates, each before those that its update reads; None if two of them need each other's old
+    values."""
     reads = [
         {form.accs.index(e.source) for e in post_order(u) if isinstance(e, Load) and e.source in form.accs} - {n}
         for n, u in enumerate(order.updates)
@@ -140,7 +144,7 @@ class _Registers:
         self.buffers = [Buffer(f"{b.name}_v", (rows, lanes), b.dtype, Scope.REGISTER) for b in form.accs]
 
     def at(self, e: Expr, row: Expr, lane: Expr, values: Mapping[Expr, Expr], simplify: Simplifier) -> Expr:
-        """An expression of the form, with an element of a row in the place of each accumulator."""
+        """An expression of the form, with an element of a row in place of each accumulator."""
 
         def change(x: Expr) -> Expr:
             if isinstance(x, Load) and x.source in self.form.accs:
@@ -150,7 +154,7 @@ class _Registers:
         return simplify(rewrite(e, change, dict(values)))
 
     def around(self, body: Stmt) -> Stmt:
-        """A nest with the registers."""
+        """The body, inside of the allocations of the registers."""
         for b in reversed(self.buffers):
             body = Allocate(b, body)
         return body
@@ -162,7 +166,7 @@ class _Registers:
 
 
 def _along_results(form: TupleReduction, order: InOrder, lanes: Lanes, shared: bool) -> Stmt:
-    """Some vectors of results at a time; then single ones, narrower ones, and what is left one by one."""
+    """Several vectors of results at a time; then single ones, narrower ones, and single results."""
     v, extent = lanes.loop
     others = [x for x in form.loops if x[0] is not v]
     parts: list[Stmt] = []
@@ -184,7 +188,8 @@ def _along_results(form: TupleReduction, order: InOrder, lanes: Lanes, shared: b
 
 
 def _columns(form: TupleReduction, order: InOrder, v: Var, part: tuple[int, int, int, int]) -> Stmt:
-    """`times` tiles of `rows` vectors of `width` results, from result `first` on."""
+    """The results of a part `(first, times, rows, width)`: `times` tiles of `rows` vectors of `width` results, from result
+    `first` on."""
     first, times, rows, width = part
     outer, row, lane = (Var(f"{v.name}_{s}", v.dtype) for s in "otv")
     loops = [(outer, times), (row, rows), (lane, width), *form.loops, *form.inner]

@@ -14,17 +14,18 @@ def _matrix(*rows: str) -> Matrix:
 
 
 DATA = _matrix("+..+", "..++", "+...", "...+", "++..", "-.+.", ".+.-")
-"""What is multiplied of the data: sums of its quarters (upper left, upper right, lower left, lower right)."""
+"""The factors from the data: sums of its quarters (upper left, upper right, lower left, lower right)."""
 
 WEIGHTS = _matrix("+..+", "+...", ".+.-", "-.+.", "...+", "++..", "..++")
-"""What of the weights, whose quarters are those of a matrix with a row for each step of the sum, and a column for each result."""
+"""The factors from the weights: sums of the quarters of a matrix with a row for each step of the sum, and a column for each
+result."""
 
 RESULT = _matrix("+..+-.+", "..+.+..", ".+.+...", "+-+..+.")
 """The quarters of the result, as sums of the products."""
 
 PRODUCTS = len(DATA)
-"""How many there are."""
+"""The number of products."""
 
 MUCH_LARGER = 64.0
-"""How many times larger one of two rows, or columns, must be than the other for errors of the first to matter for the second: they
-are relative to the larger one, so that the smaller one has up to six bits less."""
+"""The ratio of two rows, or columns, from which on errors of the larger one matter for the smaller one: they are relative to the
+larger one, so that the smaller one has up to six bits less."""

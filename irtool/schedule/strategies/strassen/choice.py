@@ -1,7 +1,7 @@
 """The choice between a product by Strassen's algorithm and a plain one, with block sizes, by estimates of cycles.
 
-Halves of halves would take another eighth off, but sums of the data and of the results then take as much as that saves in products
-of the size that networks have.
+Halves of halves would save another eighth, but for products of networks' sizes the sums of data and results then take as much
+time as that saves.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from .tiling import Tiling
 
 
 def choose_tiling(p: Product, target: VectorTarget, label: str = "", stack_limit: float = inf) -> Tiling | None:
-    """The plan of a product of halves; None if it stays as it is, for the sake of speed or of the target's `strassen`. `label` is
-    the label of the plan to take, if there is such a plan, whatever it costs. `stack_limit`: bytes of the workspace that make no program
-    larger."""
+    """The plan of a product of halves; None if the product stays as it is, for its speed or by the target's `strassen`.
+
+    `label`: the label of the plan to take at any cost, if there is such a plan. `stack_limit`: bytes of workspace that make no
+    program larger.
+    """
     free = target.strassen == "auto"
     if target.strassen == "off" or (free and not label and p.updates < target.transformed_updates):
         return None
@@ -63,27 +65,25 @@ def priced(t: Tiling, p: Product, target: VectorTarget) -> StagedPlan:
 
 
 def fitting(t: Tiling, p: Product, target: VectorTarget) -> list[Tiling]:
-    """Plans for a processor that take the same weights as another plan, best first: blocks of as many columns."""
+    """Plans for a processor that use the same weights as another plan, best first: blocks of as many columns."""
     lanes = min(t.lanes, target.lanes(FLOAT32_BYTES))
     plans = list(_tilings(p, lanes, target, t.columns)) or [replace(t, lanes=lanes)]
     return sorted(plans, key=lambda x: _cycles(p, x, target))
 
 
 def tiling_by_hand(p: Product, rows: int, columns: int, lanes: int, bands: int = 0) -> Tiling:
-    """The plan that a schedule by hand asks for. Raises UsageError if the product has none such."""
+    """The plan of a schedule by hand. Raises UsageError if the product cannot have it."""
     if not is_side_by_side(p, lanes):
-        raise UsageError(
-            f"vectors of {lanes} elements do not lie side by side in halves of all that is read and written"
-        )
+        raise UsageError(f"halves of operands and results are no contiguous vectors of {lanes} elements")
     half = p.filters[1] // 2
     if columns < lanes or columns % lanes or half % columns:
         raise UsageError(f"{columns} columns at a time are no whole vectors of {lanes}, or do not divide {half}")
     pairs = -(-p.count // 2)
     if not 0 < rows <= pairs:
-        raise UsageError(f"there are {pairs} pairs of rows, of which {rows} cannot be taken at a time")
+        raise UsageError(f"there are {pairs} pairs of rows, and a block cannot have {rows}")
     blocks = -(-p.count // (2 * rows))
     if not 0 <= bands <= blocks:
-        raise UsageError(f"{blocks} blocks of {rows} pairs of rows cannot be made in {bands} bands")
+        raise UsageError(f"{blocks} blocks of {rows} pairs of rows cannot form {bands} bands")
     t = Tiling(rows, -(-blocks // max(1, bands)), bands, columns, lanes)
     nbytes = _result_bytes(t) + (0 if bands else _data_bytes(p, rows))
     if nbytes > KERNEL_SCRATCH:
@@ -92,14 +92,14 @@ def tiling_by_hand(p: Product, rows: int, columns: int, lanes: int, bands: int =
 
 
 def is_side_by_side(p: Product, lanes: int) -> bool:
-    """True if so many elements, a power of two, lie side by side in each half of all that is read and written."""
+    """True if vectors of `lanes`, a power of two, are contiguous in each half of all operands and results."""
     if lanes <= 0 or p.channel[1] % (2 * lanes) or p.filters[1] % (2 * lanes):
         return False
     return are_side_by_side(p.form, [(p.data, p.channel)], p.filters, lanes)
 
 
 def _tilings(p: Product, lanes: int, target: VectorTarget, filter_count: int = 0) -> Iterator[Tiling]:
-    """Plans; with blocks of so many columns, where that is said. With all of a block on the stack where weights are few enough to be
+    """Plans; for blocks of `filter_count` columns, if given. The sums of a block are on the stack if weights are few enough to be
     read again for every block."""
     half = p.filters[1] // 2
     pairs = -(-p.count // 2)
@@ -122,7 +122,7 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, filter_count: int = 0
 
 
 def _row_counts(pairs: int) -> Iterator[int]:
-    """Pairs of rows that leave few over: all pairs in 1, 2, 3 … blocks of the same size."""
+    """Pairs of rows of a block that leave few over: all pairs in 1, 2, 3 … blocks of the same size."""
     last = 0
     for blocks in range(-(-pairs // min(4, pairs)), 0, -1):
         rows = -(-pairs // blocks)
@@ -137,17 +137,17 @@ def _bytes(p: Product) -> int:
 
 
 def _data_bytes(p: Product, rows: int) -> int:
-    """Bytes of the sums of so many pairs of rows."""
+    """Bytes of the sums of `rows` pairs of rows."""
     return rows * PRODUCTS * p.channel[1] // 2 * p.windows * FLOAT32_BYTES
 
 
 def _result_bytes(t: Tiling) -> int:
-    """Bytes of products that are made at once."""
+    """Bytes of the products that are computed at once."""
     return t.rows * PRODUCTS * t.columns * FLOAT32_BYTES
 
 
 def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
-    """Cycles of a product of halves: its sums, its products, and its weights where they come from far away."""
+    """Cycles of a product of halves: its sums, its products, and its weights if they come from memory."""
     steps, half = p.channel[1] // 2 * p.windows, p.filters[1] // 2
     pairs = t.count // 2
     data = 2 * len(DATA[0]) + sums(DATA).operations + PRODUCTS  # operands, for the sizes of rows as well
@@ -156,10 +156,10 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     moved = spills / target.multiply_adds * pairs * (steps * data + half * results) / t.lanes
     blocks = pairs // t.rows
     multiplied = PRODUCTS * gemm_cost(t.rows, t.columns, steps, target) * blocks * (half // t.columns)
-    if p.data.source.nbytes > target.streamed_bytes:  # no products are made while it comes
+    if p.data.source.nbytes > target.streamed_bytes:  # no products are computed while the data arrive
         moved += stream_cycles(p.data.source.nbytes)
     passed = t.blocks if t.bands else 1
-    if passed * _data_bytes(p, t.rows) > target.scratch_bytes:  # the sums are read again for every block of columns
+    if passed * _data_bytes(p, t.rows) > target.scratch_bytes:  # every block of columns reads the sums again
         multiplied += pairs * PRODUCTS * steps * FLOAT32_BYTES * (1 + half // t.columns) / SECOND_CACHE_RATE
     if _bytes(p) * 2 > target.streamed_bytes:
         panel = PRODUCTS * steps * t.columns * FLOAT32_BYTES
@@ -169,10 +169,10 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
 
 
 def _from_memory(p: Product, target: VectorTarget) -> float:
-    """Cycles in which weights come from far away."""
+    """Cycles in which weights come from memory."""
     return stream_cycles(_bytes(p)) if _bytes(p) * 2 > target.streamed_bytes else 0.0
 
 
 def _plain(p: Product, target: VectorTarget) -> float:
-    """Cycles of the product as it is."""
+    """Cycles of the plain product."""
     return plain_cycles(p.updates, p.weights.nbytes, target)

@@ -1,4 +1,4 @@
-"""A product that is made of products of halves, as a stage of a kernel."""
+"""A product by products of halves, as a stage of a kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ProductOfHalves(TiledForm[Tiling]):
 
     Attributes:
         product: its formula.
-        tiling: how. The weights settle the columns of a block, for all processors.
+        tiling: the plan of its nest. The weights fix the columns of a block, for all processors.
         weights: the sums of weights.
     """
 
@@ -38,14 +38,14 @@ class ProductOfHalves(TiledForm[Tiling]):
         return nest_of_halves(self.product, t, self.weights)
 
     def fitting(self, target: VectorTarget) -> list[Tiling]:
-        """Other plans that take the same weights."""
+        """Other plans that use the same weights."""
         return fitting(self.tiling, self.product, target)
 
     def priced(self, t: Tiling, target: VectorTarget) -> StagedPlan:
-        """What a plan costs."""
+        """The plan with its cost."""
         return priced(t, self.product, target)
 
     @property
     def work(self) -> int:
-        """Multiply-adds of the product as it was written."""
+        """Multiply-adds of the plain product."""
         return self.product.updates

@@ -10,24 +10,24 @@ Rows i and i + b of a block of 2 b rows, the halves of the sum, and the halves o
           for p, rows, columns, k:                               product[row, p, o] += sums[p, row, k] * weights[p, k, o]
           for rows, columns:                                     four results = sums of the seven products; out[…] = f(result)
 
-Rounding errors are relative to the larger row of a pair, and what is infinite in one row gets into the results of the other. So a
-block with a pair of which one row is much larger is made in two turns: of pairs of the upper rows with themselves, then of the lower
-ones. A row with a NaN keeps it to itself, as in the product that is written. A row of zeros has zeros for results, which are put in place
-of the rounding errors of the other row: windows of images are filled up with such rows.
+Rounding errors are relative to the larger row of a pair, and an infinity in one row reaches the results of the other. So a block
+with a pair of very different rows is computed in two turns: pairs of the upper rows with themselves, then of the lower ones. A
+NaN stays in its row, as in the plain product. A row of zeros has zeros as results, in place of rounding errors of the other row:
+windows of images are padded with such rows.
 
-Each of these is a stage with a name, which a strategy schedules, or a script:
+Each of these is a named stage, which a strategy or a script schedules:
 
     size          the sum of a row's absolute values
     sums          the seven sums of a pair of rows
     product       their products with those of the weights
-    result, out   four results, and what is stored of each
+    result, out   four results, and their stores
     zeros         zeros in place of two results
 
-Where few rows read many weights, the sums of a band of blocks are made first, to the workspace. Threads share the rows of all of its
-blocks then, and the blocks of columns, too. There are two turns of a band, the second one for those of its blocks that need it.
+If few rows read many weights, the sums of a band of blocks are computed first, in the workspace. Threads then share the rows of
+all of its blocks, and the blocks of columns, too. A band has two turns, the second one for the blocks that need it.
 
-What a tile of registers reads in one step must not put each other out of the L1 cache: a vector lies between rows whose length
-is a power of two, and between the sums.
+The reads of a register tile in one step must not evict each other from the L1 cache: a vector of padding follows rows whose
+length is a power of two, and each of the sums.
 """
 
 from __future__ import annotations
@@ -67,11 +67,12 @@ from .product import Product
 from .tiling import Tiling
 
 Places = dict[Expr, Expr]
-"""What stands for the axes of a row."""
+"""The values of the axes of a row."""
 
 _ZERO = const(0.0, "float32")
 _LARGEST = 1e30
-"""A row of this size, and one that is not finite, is much larger than any: sums and products of several could overflow."""
+"""The size from which on a row, like one that is not finite, counts as much larger than any: sums and products of several could
+overflow."""
 
 
 def nest_of_halves(p: Product, tiling: Tiling, weights: Buffer) -> StagedNest:
@@ -82,7 +83,7 @@ def nest_of_halves(p: Product, tiling: Tiling, weights: Buffer) -> StagedNest:
 
 @dataclass(frozen=True)
 class _Turn:
-    """A turn of a block: its number, 0 or 1; and the place of the block's mark, 1 if it is made in two turns, 0 if in one."""
+    """A turn of a block: its number, 0 or 1; and the place of the block's mark, 1 for a block of two turns, 0 for one."""
 
     number: Var
     uneven: Buffer
@@ -95,17 +96,18 @@ class _Turn:
 
     @property
     def count(self) -> Expr:
-        """How many turns there are."""
+        """The number of turns."""
         return self.mark + 1
 
     def where_needed(self, body: Stmt) -> Stmt:
-        """Statements for blocks that have such a turn."""
+        """The statements, for blocks with such a turn only."""
         return If(less(self.number, self.count), body)
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two rows: their axes, their numbers, their numbers within the block, and 0 if they are different, 1 if they are the same."""
+    """Two rows: their axes, their numbers, their numbers within the block, and 0 if they are different, 1 if they are the
+    same."""
 
     places: tuple[Places, Places]
     numbers: tuple[Expr, Expr]
@@ -127,7 +129,7 @@ class _Nest:
 
     @property
     def row(self) -> int:
-        """Elements from the sums of a pair of rows to those of the next."""
+        """The distance of the sums of a pair of rows from those of the next, in elements."""
         return apart(self.steps, self.tiling.lanes)
 
     @property
@@ -175,7 +177,7 @@ class _Nest:
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def _located(self, row: Expr, body: Callable[[Places], Stmt]) -> Stmt:
-        """Statements for a row, with what stands for each of its axes. In place of rows behind the last, that one is taken again."""
+        """Statements for a row, with the values of its axes. Rows behind the last one are that row again."""
         simplify = Simplifier({})
         row = minimum(row, self.product.count - 1) if self.missing else row
         positions: Places = {}
@@ -222,7 +224,7 @@ class _Nest:
         return For(row, 2 * self.tiling.rows, self._located(self._number(block, row), stored), kind)
 
     def _compare(self, sizes: Buffer, turn: _Turn) -> Stmt:
-        """Marks a block with a pair of which one row is much larger."""
+        """Marks a block with a pair of very different rows."""
         row = Var("row")
         upper, lower = Load(sizes, (turn.block, row)), Load(sizes, (turn.block, row + self.tiling.rows))
         nearly = logical_and(less_equal(upper, lower * MUCH_LARGER), less_equal(lower, upper * MUCH_LARGER))
@@ -244,7 +246,7 @@ class _Nest:
         return self.stages.add("size", form)
 
     def _add(self, data: Buffer, turn: _Turn, block: Expr, kind: str = SERIAL) -> Stmt:
-        """The sums of a block; of a block that threads share, where it has such a turn."""
+        """The sums of a block; in a block that threads share, only for turns that it has."""
         row = Var("row")
         nest = self._pair(turn, block, row, lambda pair: self._sums(data, turn, row, pair))
         return For(row, self.tiling.rows, turn.where_needed(nest) if kind == PARALLEL else nest, kind)
@@ -329,7 +331,9 @@ class _Nest:
                 for n in (0, 1)
             ]
             conditions = [less(number, self.product.count)] if self.missing else []
-            if first:  # a row beside itself is stored once: what is added to it may lie where results do
+            if (
+                first
+            ):  # a row paired with itself is stored once: an operand of the epilogue may share memory with the result
                 conditions.append(equal(pair.mark, 0))
             whole = seq(outs)
             lines.append(If(all_of(conditions), whole) if conditions else whole)

@@ -22,8 +22,9 @@ class Product:
     Attributes:
         form: the reduction. Its stores are the epilogue.
         data: the read of the data in a step.
-        weights: the buffer of the weights; `order` says which of its axes are `filters`, `channel` and `taps`.
-        filters: the axis of results with which the weights move, and how many there are.
+        weights: the buffer of the weights.
+        order: the axes of the weights in the order `filters`, `channel`, `taps`.
+        filters: the axis of results that the weights depend on, with its extent.
         channel: the axis of the sum that is halved.
         taps: the other axes of the sum.
         rows: the other axes of results.
@@ -39,11 +40,11 @@ class Product:
     rows: tuple[Loop, ...]
 
     copies: ClassVar[int] = 0
-    """No stage before it becomes needless."""
+    """No stage before the product becomes unused."""
 
     @property
     def count(self) -> int:
-        """Rows in all."""
+        """The number of rows."""
         return math.prod(n for _, n in self.rows)
 
     @property
@@ -53,12 +54,12 @@ class Product:
 
     @property
     def updates(self) -> int:
-        """Multiply-adds of the product as it is written."""
+        """Multiply-adds of the plain product."""
         return self.form.work
 
 
 def find_product(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Product | None:
-    """The stage as a product in float32 whose weights are among the kernel's inputs; None if it is none."""
+    """The stage as a float32 product whose weights are among the kernel's inputs; None for other stages."""
     r = forms[at]
     product = sum_of_products(r)
     if (

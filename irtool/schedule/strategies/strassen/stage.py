@@ -1,4 +1,4 @@
-"""Replaces products by products of halves, in a program whose layouts are chosen."""
+"""Replaces products by products of halves, in a program with final layouts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .weights import add_quarters, are_even
 
 
 def halve_products(program: Program, target: VectorTarget) -> None:
-    """Every product for which it pays, in kernels whose weights are constants in all calls."""
+    """Replaces every product that is faster by halves, if its weights are constants in all calls."""
     strassen = Algorithm(
         "strassen", find_product, tiling_by_hand, choose_tiling, _halved_weights, ProductOfHalves.of, _are_even
     )

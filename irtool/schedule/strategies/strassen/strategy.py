@@ -19,6 +19,6 @@ class Strassen(StagedStrategy):
         return strassen(stage.form, **plan.arguments)
 
     def schedule(self, stage: Stage, whole: Stage) -> Scheduling:
-        """Sums in vectors, products in tiles of registers."""
+        """Sums in vectors, products in register tiles."""
         assert isinstance(whole.form, ProductOfHalves)
         return in_vectors_or_registers(stage, whole.form.weights)

@@ -33,11 +33,10 @@ def add_quarters(data: Any, order: Sequence[int], columns: int) -> Any:
 
 
 def are_even(data: Any, order: Sequence[int]) -> bool:
-    """True if no filter, and no channel, is much larger than the one in the other half that is added to it. `data` and `order` are
-    those of `add_quarters`.
+    """True if no filter, and no channel, is much larger than the one in the other half that is added to it.
 
-    A filter of zeros would have results near zero, not zeros; and elements of the data that have small weights are multiplied by
-    those of the other channel, too.
+    `data` and `order` are those of `add_quarters`. A filter of zeros would have results near zero, not zeros; and elements of the
+    data with small weights are multiplied by those of the other channel, too.
     """
     import numpy as np
 
@@ -47,7 +46,7 @@ def are_even(data: Any, order: Sequence[int]) -> bool:
 
 
 def _ordered(data: Any, order: Sequence[int]) -> Any:
-    """The array as (filters, channels, all others)."""
+    """The array as (filters, channels, all other axes)."""
     import numpy as np
 
     w = np.transpose(np.asarray(data), [*order, *(n for n in range(data.ndim) if n not in order)])

@@ -1,4 +1,4 @@
-"""Element-by-element nests with a transposed operand, a square at a time.
+"""Elementwise nests with a transposed operand, a square at a time.
 
     for i, j: out[i, j] = f(x[j, i])
 
@@ -6,8 +6,8 @@
           for i, j: transposed[i, j] = x[j, i]          (in registers, see `selection.vectors.squares`)
           for i, j: out[i, j] = f(transposed[i, j])     (vectors along j)
 
-Every line of memory is read and written at once, not one element of it at a time. What is only transposed needs no copy. The
-order of squares is that of `schedule.strategies.transpose.transpose_order`.
+Every cache line is read and written at once, not one element of it at a time. A plain transpose needs no copy. `transpose_order`
+chooses the order of the squares.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from .transpose_tiles import Squares, in_groups, in_strips, squares_of
 
 @dataclass(frozen=True)
 class Axes:
-    """The loop along which results are contiguous, and the one along which some operand is that moves with both."""
+    """The loop along which results are contiguous, and the one along which an operand is contiguous that depends on both."""
 
     written: Loop
     read: Loop
 
 
 def choose_axes(m: Map) -> Axes | None:
-    """The axes that change places; None if there are none, or a condition decides what is read."""
+    """The axes that are exchanged; None without such axes, or if a condition decides which element is read."""
     values = [s.value for s in m.stores]
     if any(isinstance(e, Select) and e.lazy for e in post_order(*values)):
         return None
@@ -69,7 +69,7 @@ def _is_transposed(simplify: Simplifier, e: Load, written: Var, read: Var) -> bo
 
 @strategy("tiled_transpose")
 class TiledTranspose(Strategy):
-    """Squares of a vector's elements each way."""
+    """Squares with as many rows and columns as a vector has elements."""
 
     def choose(self, stage: Stage) -> Candidate | None:
         if stage.map is None or vector_lanes(stage) < 2:
@@ -131,7 +131,8 @@ class TiledTranspose(Strategy):
 
 @dataclass(frozen=True)
 class Levels:
-    """The loops over an axis in squares, each of them none or one: over strips, over groups, over the squares of a group."""
+    """The loops over an axis in squares, each of them absent or present: over strips, over groups, over the squares of a
+    group."""
 
     strips: list[Var]
     groups: list[Var]
@@ -150,7 +151,7 @@ def _split_squares(b: Block[Map], axis: Var, p: Squares) -> tuple[Block[Map], Le
 
 
 def _moved(m: Map, operand: Load, axes: Axes) -> Moved:
-    """What is moved, and the strides of rows; those of places that are not even are 0."""
+    """The size of the transposed elements, and the strides of rows; 0 for irregular ones."""
     simplify = simplifier(m.loops)
     size, store = dtypes.itemsize(operand.dtype), m.stores[0]
     down = stride(simplify, store.buffer.offset(store.indices), axes.read[0]) or 0
@@ -160,15 +161,18 @@ def _moved(m: Map, operand: Load, axes: Axes) -> Moved:
 
 
 def _transposed(m: Map, v: Var, w: Var) -> list[Load]:
-    """The operands that lie along `w` where results lie along `v`."""
+    """The operands that are contiguous along `w` while results are contiguous along `v`."""
     simplify = simplifier(m.loops)
     return [e for e in dict.fromkeys(loads(*(s.value for s in m.stores))) if _is_transposed(simplify, e, v, w)]
 
 
 def _side(stage: Stage, n: int, k: int, size: int) -> int:
-    """The rows of squares: a vector's elements, fewer where an axis has not as many. A copy of elements of `size` bytes (0: no
-    copy) fills vectors of 16 bytes at least, as wide as leaves little to be copied twice."""
-    if not size:  # something is computed with the elements
+    """The rows of squares: the elements of a vector, or fewer for a short axis.
+
+    A copy of elements of `size` bytes (0: no copy) fills vectors of at least 16 bytes, of the width that leaves little to be
+    copied twice.
+    """
+    if not size:  # the elements are operands of arithmetic
         return _halved(vector_lanes(stage), min(n, k))[0]
     most = max(stage.target.vector_bytes, NARROWEST_VECTOR) // size
     sides = [x for x in _halved(most, n) if widths(x, size)[-1] <= k]
@@ -177,7 +181,7 @@ def _side(stage: Stage, n: int, k: int, size: int) -> int:
     least = min(sides[0], max(FEWEST_LANES, NARROWEST_VECTOR // size))
 
     def cost(side: int) -> float:
-        """Elements that are copied, and those that are copied again."""
+        """The number of copied elements, with those that are copied again, weighted by the width."""
         rows, columns = squares_of(n, [side], overlap=True), squares_of(k, widths(side, size), overlap=True)
         copied = [sum(p.count * p.size for p in parts) for parts in (rows, columns)]
         return math.prod(copied) * (sides[0] / side) ** NARROW_SQUARES
@@ -186,5 +190,5 @@ def _side(stage: Stage, n: int, k: int, size: int) -> int:
 
 
 def _halved(most: int, extent: int) -> list[int]:
-    """A vector's elements, half of them, and so on: those that an axis has."""
+    """The elements of a vector, half of them, and so on, as far as the axis has them."""
     return [most >> halved for halved in range(most.bit_length()) if most >> halved <= extent]

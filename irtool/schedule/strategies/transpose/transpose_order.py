@@ -1,12 +1,12 @@
 """The order and the width of the squares of a transpose.
 
-    for strip: for j: for i in strip: square (i, j)         along what is written: rows of the result are written line after line
-    for strip: for i: for j in strip: square (i, j)         along what is read: rows of the operand are read line after line
+    for strip: for j: for i in strip: square (i, j)         along the result: its rows are written line after line
+    for strip: for i: for j in strip: square (i, j)         along the operand: its rows are read line after line
 
-A cache has a place for a line by some bits of its address: lines a multiple of 1 KiB apart share a few places, each with room for
-few lines. A square writes as many lines as it has columns, one of each row of the result. Where these crowd, the next square must write
-other places: the next lines of the same rows. Otherwise reading goes on: processors fetch ahead what follows. A strip ends before what
-was read for it, and is read again for the next columns, leaves the cache.
+Some bits of a line's address select its set in a cache: lines a multiple of 1 KiB apart share a few sets, each with room for few
+lines. A square writes as many lines as it has columns, one of each row of the result. If these crowd in a set, the next square
+must write other sets: the next lines of the same rows. Otherwise the next square continues along the operand: processors prefetch
+the lines that follow. A strip ends before its lines of the operand, which the next columns read again, leave the cache.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from ...cost.machine import CACHE_WAY, CROWDED_LINES, NARROWEST_VECTOR, STRIP_BY
 
 @dataclass(frozen=True)
 class Moved:
-    """What a transpose moves: elements of `size` bytes, `total` bytes in all. Rows of the result are `down` bytes apart, rows of the
-    operand `rows`; 0 if that is not a number."""
+    """The memory of a transpose: elements of `size` bytes, `total` bytes in all.
+
+    `down`: the stride of rows of the result, in bytes; `rows`: that of rows of the operand; 0 for irregular ones.
+    """
 
     size: int
     total: int
@@ -35,10 +37,10 @@ class Order:
     """The order of squares.
 
     Attributes:
-        is_along_written: whether the next square is along the rows that are written, not along those that are read.
+        is_along_written: true if the next square is along the rows of the result, not along those of the operand.
         strip: elements of those rows in a strip.
-        columns: of a square, at most.
-        group: squares beside each other, across strips, that are made at once: together they fill lines.
+        columns: the most columns of a square.
+        group: neighbouring squares, across strips, that are transposed at once: together they fill lines.
     """
 
     is_along_written: bool
@@ -48,10 +50,10 @@ class Order:
 
 
 def choose_order(moved: Moved, side: int, target: VectorTarget) -> Order:
-    """The order of squares with so many rows.
+    """The order of squares with `side` rows.
 
-    Squares are narrow, and in need of as few lines of the result, where those crowd and a strip of the operand stays. Those of narrow
-    elements are narrow where rows are not whole lines: of longer vectors, more lie in two lines.
+    Squares are narrow, so that they write few lines of the result, if these crowd in a set and a strip of the operand stays in
+    the cache. Squares of narrow elements are narrow if rows are not full lines: more of their longer vectors cross two lines.
     """
     is_crowded = lines_at_one_place(moved.down, max(side, NARROWEST_VECTOR), target) > CROWDED_LINES
     is_far = moved.total > 4 * target.l2_cache_bytes
@@ -65,7 +67,8 @@ def choose_order(moved: Moved, side: int, target: VectorTarget) -> Order:
 
 
 def widths(side: int, size: int) -> list[int]:
-    """How many columns squares of so many rows may have, most first: as many, half of them (of wide elements), those of a piece."""
+    """The possible columns of squares of `side` rows, most first: as many as rows, half of them (for wide elements), and those of
+    16 bytes."""
     if side * size <= NARROWEST_VECTOR:
         return [side]
     halves = [side // 2] if size >= 4 and side * size > 2 * NARROWEST_VECTOR else []
@@ -73,7 +76,7 @@ def widths(side: int, size: int) -> list[int]:
 
 
 def lines_at_one_place(stride: int, count: int, target: VectorTarget) -> float:
-    """Of so many lines, so many bytes apart, how many the L1 cache has at the same place."""
+    """The lines, among `count` lines `stride` bytes apart, that share a set of the L1 cache."""
     if not stride:
         return 1
     way = CACHE_WAY

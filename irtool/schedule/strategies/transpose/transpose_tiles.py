@@ -1,8 +1,7 @@
-"""An axis in squares, these in groups, and these in strips.
+"""An axis in squares, grouped into groups and strips.
 
-50 steps, squares of 8    ⇒    6 squares from step 0, and one from step 42, which overlaps the last of them
-7 squares, groups of 2    ⇒    3 groups, and one square of its own
-6 squares, strips of 4    ⇒    2 strips of 3
+50 steps, squares of 8    ⇒    6 squares from step 0, and one from step 42, which overlaps the last of them 7 squares, groups of 2
+⇒    3 groups, and a single square 6 squares, strips of 4    ⇒    2 strips of 3
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from ...core.strip_mine import vector_segments
 
 @dataclass(frozen=True)
 class Squares:
-    """A part of an axis: `count` squares of `size` steps, from step `first` on. `strip` squares make a strip, `group` of them a group."""
+    """A part of an axis: `count` squares of `size` steps, from step `first` on, in strips of `strip` squares and groups of
+    `group`."""
 
     first: int
     count: int
@@ -25,13 +25,16 @@ class Squares:
 
     @property
     def loops(self) -> list[int]:
-        """Strips, groups in each of them, squares in each of these."""
+        """The number of strips, of groups in a strip, and of squares in a group."""
         return [self.count // self.strip, self.strip // self.group, self.group]
 
 
 def squares_of(extent: int, sizes: Sequence[int], overlap: bool) -> list[Squares]:
-    """Squares of the first of the sizes that the axis has room for. With `overlap`, what is left over is one more of the smallest
-    size that is enough, which begins before it; otherwise narrower vectors."""
+    """Squares of the first of the sizes that fits the axis.
+
+    With `overlap`, the remainder is one more square of the smallest sufficient size, which overlaps the one before; otherwise
+    narrower vectors.
+    """
     size = next(x for x in sizes if x <= extent)
     if not overlap:
         return [Squares(first, count, width, count) for first, count, width in vector_segments(extent, size)]
@@ -44,7 +47,7 @@ def squares_of(extent: int, sizes: Sequence[int], overlap: bool) -> list[Squares
 
 
 def in_groups(parts: Sequence[Squares], group: int) -> list[Squares]:
-    """The parts in groups of so many squares, and a tail."""
+    """The parts in groups of `group` squares, and a tail."""
     groups = []
     for p in parts:
         whole = p.count // group * group
@@ -57,7 +60,8 @@ def in_groups(parts: Sequence[Squares], group: int) -> list[Squares]:
 
 
 def in_strips(parts: Sequence[Squares], steps: int) -> list[Squares]:
-    """The parts in strips of so many steps at most, all of one length if there is one at least half as long; and what is left over."""
+    """The parts in strips of at most `steps` steps, all of one length if a length of at least half divides the squares; and a
+    remainder."""
     strips = []
     for p in parts:
         most = max(1, steps // p.size)

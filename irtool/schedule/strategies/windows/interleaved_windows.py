@@ -1,11 +1,11 @@
-"""Windows over images whose few channels lie next to each other: pooling of RGB.
+"""Windows over images with a few interleaved channels: pooling of RGB.
 
     for x, c in 3: for kx: acc = max(acc, in[2*x + kx, c])
 
     ⇒   for xc_o: for xc_u in 3 (unrolled):                                    (the vectors of a period)
           for kx: acc[lanes] = max(acc, in[xc // 3 * 2 + kx, xc % 3])          (two reads and a shuffle)
 
-The axes of columns and channels are one axis of vectors, along which the places that are read repeat themselves.
+The axes of columns and channels become one axis of vectors, along which the offsets of reads are periodic.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from ..elementwise.ragged_reads import vectors_of_period
 
 @dataclass(frozen=True)
 class Interleaved:
-    """The two axes that become one, its name and extent, and how many vectors a period has."""
+    """The two axes that are fused, the name and the extent of the fused axis, and the vectors of a period."""
 
     outer: Var
     inner: Var
@@ -58,7 +58,7 @@ class InterleavedWindows(Strategy):
         plan = _interleaved(stage) if stage.windows is not None and stage.lanes > 1 else None
         if plan is None:
             return None
-        why = f"vectors along {plan.axis}, whose places repeat themselves after {plan.period} of them"
+        why = f"vectors along {plan.axis}, whose offsets repeat after {plan.period} vectors"
         return Candidate(one_step_cycles(stage.target) / stage.lanes, why, plan)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
@@ -86,8 +86,11 @@ class InterleavedWindows(Strategy):
 
 
 def _interleaved(stage: Stage) -> Interleaved | None:
-    """None unless windows of one operand are combined, the last two axes of results are contiguous as one, and what is read along
-    them repeats itself."""
+    """The fused axis of windows over one operand, whose results are contiguous along the last two axes, and whose reads are
+    periodic.
+
+    None for other windows.
+    """
     r = stage.windows
     assert r is not None
     if len(r.loops) < 2 or not r.inner:

@@ -6,12 +6,12 @@
         for k in 6: acc = max(acc, in[k + 4, x])                   (i = 1)
         …
 
-Each of the results is a stage of its own, whose window has a known beginning and end, and which is scheduled as any reduction.
+Each of the results is a stage of its own, whose window has a known beginning and end, and which is scheduled like any reduction.
 Short windows are one expression each, in one stage::
 
     ⇒   for x: out[0, x] = max(max(in[0, x], in[1, x]), …);  out[1, x] = max(max(in[4, x], in[5, x]), …);  …
 
-Where these lie one after the other in a row, elements of several rows change places first (see `transposed_rows`).
+If the windows are consecutive in a row, several rows are transposed first (see `transposed_rows`).
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@
           for y in band, col: for ky: rows[y, col] = max(…, in[2*y + ky, col])
           for y in band, x:   for kx: acc = max(…, rows[y, 2*x + kx])
 
-Every element is read from near memory once for each row and column of a window, not for each of its elements. What windows
-reach beyond the operand are columns of `rows` that hold the neutral value: no condition is left. Of images with a few channels side by
-side, a column has all channels.
+Every element is read from a cache once for each row and column of a window, not for each of its elements. Columns of `rows`
+beyond the operand have the neutral value: no condition remains. If an image has a few interleaved channels, a column has all of
+them.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class SeparableWindowsStrategy(Strategy):
 
 
 def _height(extent: int, nbytes: int, target: VectorTarget) -> int:
-    """Rows of a band, of so many bytes each: the intermediate result takes an eighth of what may lie on the stack, and bands are even."""
+    """The rows of a band, for rows of `nbytes`: the intermediate result takes an eighth of the stack's scratch memory, and bands
+    are equal."""
     height = max(1, min(extent, target.scratch_bytes // 8 // nbytes))
     return -(-extent // -(-extent // height))

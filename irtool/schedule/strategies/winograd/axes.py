@@ -1,4 +1,4 @@
-"""The axes of a convolution's data along which windows lie."""
+"""The window axes of a convolution's data."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Number = TypeVar("Number", Expr, int)
 
 @dataclass(frozen=True)
 class Elements:
-    """Elements of the data along an axis: those of the first result begin at `shift`; those from `first` to `last` exist, the others are
-    zeros."""
+    """Elements of the data along an axis: those of the first result begin at `shift`; those from `first` to `last` exist, and the
+    others are zeros."""
 
     shift: int
     first: int
@@ -22,11 +22,11 @@ class Elements:
 
 @dataclass(frozen=True)
 class SpatialAxis(Elements):
-    """A spatial axis: result `of` (so many) sums as many elements as there are `taps`, `of * stride + shift + tap * dilation`.
+    """A spatial axis: result `of` (`extent` of them) sums the elements `of * stride + shift + tap * dilation` for all `taps`.
 
-    A window of many taps is `parts` windows of `taps` side by side, whose sums are added; behind its last tap the last part has zeros
-    for weights. Results of a tile, and its elements, lie `dilation` apart, so that tiles of several phases stand where one without dilation would.
-    One of stride and dilation is 1.
+    A window of many taps is `parts` contiguous windows of `taps`, whose sums are added; the weights of the last part are padded
+    with zeros. Results of a tile, and its elements, are `dilation` apart, so that the tiles of several phases take the place of
+    one tile without dilation. Either stride or dilation is 1.
     """
 
     of: Var
@@ -38,21 +38,21 @@ class SpatialAxis(Elements):
 
     @property
     def part(self) -> int:
-        """Elements from the first of a part of a window to the first of the next part."""
+        """The distance of the parts of a window, in elements."""
         return self.taps * self.dilation
 
     @property
     def is_single(self) -> bool:
-        """True if there is no such axis: for the rows of data that have columns only."""
+        """True if the axis is no window axis: the rows of data that have columns only."""
         return self.taps == 1
 
     def tiles(self, size: int) -> int:
-        """How many tiles of so many results there are."""
+        """The number of tiles of `size` results."""
         blocks = -(-self.extent // (size * self.dilation))
         return blocks * self.dilation if blocks > 1 else min(self.dilation, self.extent)
 
     def place(self, tile: Number, size: int) -> Number:
-        """The first result of the tile of a number."""
+        """The first result of the tile with that number."""
         d = self.dilation
         if d == 1 or self.extent <= size * d:
             return tile * size if d == 1 else tile
@@ -63,7 +63,7 @@ class SpatialAxis(Elements):
         return self.place(self.tiles(size) - 1, size)
 
     def border(self, size: int, inputs: int) -> float:
-        """The share of windows, of so many `inputs` for tiles of so many results, that have elements that do not exist."""
+        """The share of windows with padding, among the windows of `inputs` elements for tiles of `size` results."""
         last = (inputs - 1) * self.dilation
         firsts = [self.place(tile, size) * self.stride + self.shift for tile in range(self.tiles(size))]
         moved = [n * self.part for n in range(self.parts)]
@@ -75,7 +75,7 @@ class SpatialAxis(Elements):
 
 
 def no_rows() -> SpatialAxis:
-    """The axis of rows of data that have columns only: a single one."""
+    """The axis of rows of data that have columns only: a single row."""
     return SpatialAxis(0, 0, 0, Var("row"), 1, 1)
 
 
@@ -83,9 +83,9 @@ def no_rows() -> SpatialAxis:
 class DepthAxis(Elements):
     """The axis of slices: each is an image, and those of several taps are summed.
 
-    Result `of` (so many; None if there is one) sums the slices `of * stride + tap * dilation + shift` for every tap (so many).
-    `slice` stands for the number of a slice in what is read. Of the taps that the weights have, so many before the first one are
-    `skipped`, as they lie in the padding for all results.
+    Result `of` (`extent` of them; None for a single one) sums the slices `of * stride + tap * dilation + shift` for all `taps`.
+    `slice`: the variable for the number of a slice in reads. `skipped`: the weights' first taps that are left out, as they read
+    padding for all results.
     """
 
     of: Var | None
@@ -106,7 +106,7 @@ class DepthAxis(Elements):
         return self.first <= result * self.stride + tap * self.dilation + self.shift <= self.last
 
     def trimmed(self) -> DepthAxis:
-        """Without the first and last taps whose slices exist for no result; with one at least."""
+        """The axis without the first and last taps whose slices exist for no result; it keeps one at least."""
         used = [k for k in range(self.taps) if any(self.exists(k, n) for n in range(self.extent))] or [0]
         shift = self.shift + used[0] * self.dilation
         return replace(self, taps=used[-1] + 1 - used[0], shift=shift, skipped=self.skipped + used[0])

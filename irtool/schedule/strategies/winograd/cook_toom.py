@@ -1,6 +1,6 @@
 """The matrices of minimal filtering, from interpolation points, in exact arithmetic (Winograd 1980; Lavin & Gray 2015).
 
-F(m, r) makes m neighbouring results of a filter of r taps g over d = m + r - 1 inputs with d products:
+F(m, r) computes m neighbouring results of a filter of r taps g over d = m + r - 1 inputs with d products:
 
     y = A^T ((G g) * (B^T d))
 
@@ -8,8 +8,8 @@ Toom and Cook's products of polynomials evaluate at d - 1 points and at infinity
 transposed product. With points p_j, A^T has their powers, G their powers over the product of their differences from the others,
 and the rows of B^T are the polynomials that vanish at all other points.
 
-Results that are s elements apart are sums of s filters, of every s-th tap and every s-th input from one of the first s on: each has
-transforms of its own, side by side in these matrices. Of those with a single tap there is nothing to transform.
+Results that are s elements apart are sums of s filters, of every s-th tap and every s-th input from one of the first s on: each
+has transforms of its own, which are blocks of these matrices. A filter with a single tap needs no transform.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from functools import lru_cache
 from ...core.matrix_sums import Matrix
 
 POINTS = (0, 1, -1, 2, -2)
-"""Points in the order in which they are taken: small, exact in binary, and each beside its negative, as those share sums."""
+"""Points in order of preference: small, exact in binary, and each beside its negative, as those share sums."""
 
 
 @dataclass(frozen=True)
 class Transforms:
-    """F(`results`, `taps`), of results `stride` inputs apart: `data` is B^T, `weights` is G, `inverse` is A^T."""
+    """F(`results`, `taps`) for results `stride` inputs apart: `data` is B^T, `weights` is G, `inverse` is A^T."""
 
     results: int
     taps: int
@@ -48,14 +48,14 @@ class Transforms:
 
 
 def points_of(results: int, taps: int, stride: int = 1) -> int:
-    """How many points the matrices of F(results, taps) take."""
+    """The number of points for the matrices of F(results, taps)."""
     return results - 1 + -(-taps // stride) - 1
 
 
 @lru_cache(maxsize=16)
 def transforms(results: int, taps: int = 3, stride: int = 1, points: tuple[int | Fraction, ...] = POINTS) -> Transforms:
-    """The matrices of F(results, taps) from its first points and infinity. Raises ValueError if there are too few, or two are
-    equal."""
+    """The matrices of F(results, taps) from its first points and infinity. Raises ValueError for too few points, or two equal
+    ones."""
     phases = [
         (_of_one_tap(results) if count == 1 else _of_neighbours(results, count, points), first)
         for first in range(min(stride, taps))
@@ -73,20 +73,20 @@ def transforms(results: int, taps: int = 3, stride: int = 1, points: tuple[int |
 
 
 def _spread(row: Sequence[Fraction], first: int, stride: int, size: int) -> list[Fraction]:
-    """The elements of a row at every `stride`-th place from `first` on, and zeros between."""
+    """The elements of a row at every `stride`-th position from `first` on, and zeros between."""
     spread = [Fraction(0)] * size
     spread[first : first + len(row) * stride : stride] = row
     return spread
 
 
 def _of_one_tap(results: int) -> Transforms:
-    """A product for each result."""
+    """The matrices for one tap: a product for each result."""
     identity = _frozen([[Fraction(int(i == j)) for j in range(results)] for i in range(results)])
     return Transforms(results, 1, 1, identity, _frozen([[Fraction(1)]] * results), identity)
 
 
 def _of_neighbours(results: int, taps: int, points: Sequence[int | Fraction]) -> Transforms:
-    """Of results one input apart."""
+    """The matrices for results one input apart."""
     size = results + taps - 1
     used = [Fraction(p) for p in points[: size - 1]]
     if len(set(used)) != size - 1:
@@ -105,7 +105,7 @@ def _of_neighbours(results: int, taps: int, points: Sequence[int | Fraction]) ->
 
 
 def _vanishing(roots: Sequence[Fraction], size: int) -> list[Fraction]:
-    """Coefficients, lowest first, of the product of `x - root`; as many as `size` says."""
+    """The first `size` coefficients, lowest first, of the product of `x - root`."""
     coefficients = [Fraction(1)]
     for root in roots:
         coefficients = [a - root * b for a, b in zip([Fraction(0), *coefficients], [*coefficients, Fraction(0)])]

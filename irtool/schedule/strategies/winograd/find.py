@@ -1,4 +1,4 @@
-"""Reductions that are convolutions with a Winograd transform."""
+"""Reductions as convolutions that Winograd supports."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .axes import AnyAxis, DepthAxis, SpatialAxis, no_rows
 from .convolution import Convolution
 
 _MOST_TAPS = 5
-"""Elements of a window along an axis, of those that one result of every `stride` shares: tiles of larger ones need more points, which
-cost digits."""
+"""The most taps of a window along an axis, for each phase of the stride: tiles of larger windows need more points, which cost
+digits."""
 
 _TAPS_OF_PART = 3
-"""Elements of each part that a larger window is made of: of those that tiles of four results have points for, the most for a product."""
+"""Taps of each part of a larger window: the most that tiles of four results have points for."""
 
 
 def convolutions_of(s: RunKernel) -> tuple[Convolution, ...]:
-    """The stages of a call that are convolutions with constants for weights; the same ones each time, for all calls of a kernel."""
+    """The stages of a call that are convolutions with constant weights; the same objects for all calls of a kernel."""
     return _convolutions_of(s.kernel, tuple(constant_inputs([s])))
 
 
@@ -39,12 +39,12 @@ def _convolutions_of(k: Kernel, constants: tuple[Buffer, ...]) -> tuple[Convolut
 
 
 def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Convolution | None:
-    """The stage as a convolution whose weights are among the kernel's inputs; None if it is none."""
+    """The stage as a convolution whose weights are among the kernel's inputs; None for other stages."""
     r = forms[at]
     if not isinstance(r, Reduction) or not r.windows:
         return None
     opened = without_padded_copy(forms, at, plain=True)
-    # What multiplies padding in a copy is finite wherever a convolution is transformed: its weights are asked.
+    # A convolution is transformed only if its weights, which multiply the padding, are finite.
     guarded = extract_predicates(opened, formed=True) if opened is not None else None
     convolution = _convolution(guarded, inputs, 1) if guarded is not None else None
     guarded = extract_predicates(r)
@@ -52,7 +52,7 @@ def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]
 
 
 def _convolution(r: Reduction, inputs: Sequence[Buffer], copies: int) -> Convolution | None:
-    """A reduction with guards as a convolution; `copies` of the data before it are not needed."""
+    """A reduction with guards as a convolution; `copies`: the number of copies of the data before it that are not needed."""
     sum_of_all = replace(r, guards=(), formed=False)
     product = sum_of_products(sum_of_all)
     pairs = product.with_weights(inputs) if product is not None and r.acc.dtype == "float32" else ()
@@ -61,8 +61,10 @@ def _convolution(r: Reduction, inputs: Sequence[Buffer], copies: int) -> Convolu
 
 @dataclass(frozen=True, eq=False)
 class _Index:
-    """An index of the data, `of * stride + tap * dilation + shift`, of which one of the two loops may be absent. `group`: to this
-    is added the first channel of the group that a filter belongs to: that variable, and how many filters a group has."""
+    """An index of the data, `of * stride + tap * dilation + shift`; one of the two loops may be absent.
+
+    `group`: the variable of filters, and the number of filters of a group, whose first channel is added to the index.
+    """
 
     place: int
     of: Loop | None
@@ -75,7 +77,7 @@ class _Index:
 
     @property
     def is_window(self) -> bool:
-        """True for a row or a column of windows that can be transformed."""
+        """True for a row or a column of windows that Winograd supports."""
         if self.of is None or self.tap is None:
             return False
         taps = self.tap[1]
@@ -84,7 +86,7 @@ class _Index:
 
     @property
     def _is_long(self) -> bool:
-        """True for a window of so many elements that it is made of parts."""
+        """True for a window of so many taps that it is split into parts."""
         return self.tap is not None and self.tap[1] > _MOST_TAPS * self.stride
 
     @property
@@ -108,7 +110,8 @@ class _Index:
 
 
 def _group(terms: Mapping[Expr, float], r: Reduction) -> Loop | None:
-    """The variable whose groups of so many steps have channels of their own, in `v // n * channels + channel`."""
+    """The variable v, and the n of its steps whose group has channels of its own, in `v // n * channels + channel`; None without
+    groups."""
     extents = dict((*r.loops, *r.inner))
     quotients = [e for e in terms if not isinstance(e, Var)]
     channels = [n for v, n in r.inner if terms.get(v) == 1]
@@ -124,7 +127,7 @@ def _group(terms: Mapping[Expr, float], r: Reduction) -> Loop | None:
 
 
 def _indices(r: Reduction, data: Load) -> list[_Index] | None:
-    """The indices of the data but those of a single element; None if one has another form."""
+    """The indices of the data, without axes of a single element; None if one has another form."""
     indices = []
     simplify = simplifier(r.loops, r.inner)
     for place, (i, size) in enumerate(zip(data.indices, data.source.shape)):
@@ -144,10 +147,10 @@ def _indices(r: Reduction, data: Load) -> list[_Index] | None:
 
 
 def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr], copies: int) -> Convolution | None:
-    """The reduction as a convolution of the data as it is, of which those elements exist for which guards are at least 0.
+    """The reduction as a convolution of the data without padding; elements exist if the guards are at least 0.
 
-    Of windows that can be transformed, the last two are those of rows and columns, a single one that of columns. The channels are the
-    innermost other axis of the sum; one axis more may be that of slices.
+    Among the window axes, the last two are rows and columns; a single one is columns. The channels are the innermost other axis
+    of the sum; one more axis may be that of slices.
     """
     taps = {w.tap for w in r.windows}
     indices = _indices(r, data) or []
@@ -190,7 +193,7 @@ def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr], co
         depth = depth.trimmed()
         own[slices.place] = depth.slice
     if guards:
-        return None  # some are about other axes
+        return None  # some guards depend on other axes
     return Convolution(
         r,
         copies,
@@ -208,13 +211,13 @@ def _matched(r: Reduction, data: Load, weights: Load, guards: Sequence[Expr], co
 
 
 def _bounded(axis: AnyAxis, index: Expr, guards: Sequence[Expr], simplify: Simplifier) -> tuple[AnyAxis, list[Expr]]:
-    """The axis with the elements for which those guards hold that are about it alone, and the other guards."""
+    """The axis with the elements for which the guards on it alone hold, and the other guards."""
     first, last, others = existing_elements(index, axis.last + 1, guards, simplify)
     return replace(axis, first=max(axis.first, first), last=last), others
 
 
 def _order(weights: Load, order: Sequence[Loop]) -> tuple[int, ...] | None:
-    """The axes of weights, those that are read with the wanted loops in that order; axes of a single element come second."""
+    """The axes of weights in the order of the given loops; axes of a single element come second."""
     axes_of = {i: n for n, i in enumerate(weights.indices) if isinstance(i, Var)}
     if {*axes_of} != {v for v, _ in order} or any(weights.source.shape[axes_of[v]] != n for v, n in order):
         return None

@@ -1,4 +1,4 @@
-"""A convolution that is computed by transformed tiles, as a stage of a kernel."""
+"""A convolution by transformed tiles, as a stage of a kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TransformedTiles(TiledForm[Tiling]):
 
     Attributes:
         convolution: its formula.
-        tiling: how. The weights settle the size of tiles and the channels of a block, for all processors.
+        tiling: the plan of its nest. The weights fix the size of tiles and the channels of a block, for all processors.
         weights: the transformed weights.
     """
 
@@ -40,14 +40,14 @@ class TransformedTiles(TiledForm[Tiling]):
         return nest_of_tiles(self.convolution, t, self.weights)
 
     def fitting(self, target: VectorTarget) -> list[Tiling]:
-        """Plans that take the same weights, best first: tiles of that size, and blocks of as many filters."""
+        """Plans that use the same weights, best first: tiles of that size, and blocks of as many filters."""
         t, c = self.tiling, self.convolution
         lanes = min(t.lanes, target.lanes(FLOAT32_BYTES))
         plans = plans_of_size(c, t.size, lanes, target, t.filters) or [replace(t, lanes=lanes)]
         return sorted(plans, key=lambda x: winograd_cycles(c, x, target))
 
     def priced(self, t: Tiling, target: VectorTarget) -> StagedPlan:
-        """What a plan costs."""
+        """The plan with its cost."""
         c = self.convolution
         cycles = winograd_cycles(c, t, target)
         share = f"{cycles / direct_cycles(c, target):.2f} of the estimated cycles without"
@@ -60,5 +60,5 @@ class TransformedTiles(TiledForm[Tiling]):
 
     @property
     def work(self) -> int:
-        """Multiply-adds of the convolution as it was written."""
+        """Multiply-adds of the plain convolution."""
         return self.convolution.updates

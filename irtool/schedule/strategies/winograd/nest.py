@@ -8,24 +8,24 @@ A tile of results needs a window of the data, tiles overlapping. With b tiles in
         for p, tiles, channels, c:                       product[tile, p, o] += data[p, tile, c] * weights[p, c, o]
         for tiles, channels:                             out[…] = f(A^T product A)
 
-Each of these is a stage with a name, which a strategy schedules, or a script:
+Each of these is a named stage, which a strategy or a script schedules:
 
-    patch           a window at the border, with zeros for what does not exist
+    patch           a window at the border, with zeros as padding
     half_data       the rows of a window transformed: d B
     data            its columns: B^T (d B)
     no_data         zeros, for a slice in the padding of depth
     product         sums of products over the input channels, of all slices and parts of windows that are summed
     half_result     the columns of products transformed back
-    result, out     one row of results, and what is stored of it
+    result, out     one row of results, and its stores
 
-The products are those of matrices, and get tiles of registers like others. Where few tiles read many weights, the data of a band
-of blocks is transformed first. It is on the stack of a thread, and threads share the bands; or, if there is a single one, each
-makes all of the data, which takes less than to read what another core wrote, and they share the blocks of output channels. Data
-that a stack has no room for is in the workspace; threads share its tiles, then the blocks of output channels.
+The products are those of matrices, and get register tiles like others. If few tiles read many weights, the data of a band of
+blocks are transformed first. They are on the stack of a thread, and threads share the bands; if there is a single band, each
+thread transforms all of the data, which is faster than reading them from another core, and threads share the blocks of output
+channels. Data that exceed the stack are in the workspace; threads share their tiles, then the blocks of output channels.
 
-What a tile of registers reads in one step, and what one window's transform writes, must not put each other out of the L1
-cache: numbers of channels are mostly powers of two. So the tiles of a block lie side by side for each product, with a vector between
-the products, and one between the tiles if channels fill so many lines.
+The reads of a register tile in one step, and the writes of one window's transform, must not evict each other from the L1 cache:
+numbers of channels are mostly powers of two. So the tiles of a block are contiguous for each product, with a vector of padding
+between the products, and one between the tiles if channels fill a power of two of lines.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Nest:
 
     @property
     def row(self) -> int:
-        """Elements from a tile's steps to those of the next tile."""
+        """The distance of a tile's steps from those of the next tile, in elements."""
         return apart(self.conv.inputs, self.lanes)
 
     def build(self) -> Stmt:
@@ -108,7 +108,7 @@ class _Nest:
     # -- products and results ------------------------------------------------------------------------------------------
 
     def _multiply(self, data: Buffer, block: Expr, first: Expr, filters: Var) -> Stmt:
-        """The products of a block of tiles of the data, which begins at the tile `first`, with a block of filters, and the results."""
+        """The products and the results for a block of tiles, which begins at the tile `first`, and a block of filters."""
         t = self.tiling
         product = Buffer("product", (t.tiles, t.products, t.filters), "float32", Scope.LOCAL)
         tile = Var("tile")
@@ -118,7 +118,7 @@ class _Nest:
         return Allocate(product, seq([products, results]))
 
     def _guarded(self, tile: Expr, body: Stmt) -> Stmt:
-        """The statements, for tiles that exist only."""
+        """The statements, for existing tiles only."""
         t = self.tiling
         whole = t.count % (t.tiles * t.blocks * max(1, t.bands)) == 0
         return body if whole else If(less(tile, t.count), body)
@@ -151,7 +151,7 @@ class _Nest:
             return Load(product, (tile, n, group * lanes + v))
 
         def line(y: Expr, read: Callable[[int], Load]) -> Stmt:
-            """One row of results, of what is read for its columns."""
+            """One row of results, from the reads for its columns."""
             done = Buffer("result", (width, lanes), "float32", Scope.REGISTER)
             across = transformed(t.across.inverse, read, lambda n, e: Store(done, (const(n), v), e), shared, v)
             stmts: list[Stmt] = [self.stages.add_map("result", [(v, lanes)], across)]
@@ -185,12 +185,13 @@ class _Nest:
         return For(group, t.filters // lanes, Allocate(shared.buffer, nest))
 
     def _where(self, axis: SpatialAxis, first: Expr, number: Expr, size: int, most: int, body: Stmt) -> Stmt:
-        """The statements, where a tile has a result of that number, which is `most` or less: without a condition if all have."""
+        """The statements, for results that exist in the tile; without a condition if all tiles have the result. `most`: the
+        largest `number`."""
         if axis.last_place(size) + most * axis.dilation < axis.extent:
             return body
         return If(less(_at(first, axis, number), axis.extent), body)
 
 
 def _at(first: Expr, axis: SpatialAxis, number: Expr) -> Expr:
-    """The place of a tile's result of that number."""
+    """The index of a tile's result with that number."""
     return first + number * axis.dilation

@@ -15,12 +15,14 @@ from .cook_toom import POINTS, points_of, transforms
 from .tiling import Tiling, sizes
 
 SIZES = (2, 4)
-"""Results of a tile along an axis."""
+"""The possible results of a tile along an axis."""
 
 
 def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, filter_count: int = 0) -> list[Tiling]:
-    """Plans for tiles of one size; with blocks of so many filters, where that is said. With all of a tile on the stack where weights
-    are few; else with data in bands, on the stack or in the workspace."""
+    """Plans for tiles of one size; for blocks of `filter_count` filters, if given.
+
+    A tile's data are on the stack if weights are few; otherwise data are in bands, on the stack or in the workspace.
+    """
     rows, columns = _tiles(c, size)
     count = c.images * rows * columns
     if any(points_of(size, *of) > len(POINTS) for of in zip(c.windows, c.strides)):
@@ -54,11 +56,11 @@ def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, f
 def tiling_by_hand(
     c: Convolution, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0, own: int = 0
 ) -> Tiling:
-    """The plan that a schedule by hand asks for. Raises UsageError if the convolution has none such."""
+    """The plan of a schedule by hand. Raises UsageError if the convolution cannot have it."""
     if tile not in SIZES:
         raise UsageError(f"tiles have {' or '.join(map(str, SIZES))} results along an axis, not {tile}")
     if not is_side_by_side(c, lanes):
-        raise UsageError(f"vectors of {lanes} channels do not lie side by side in all that is read and written")
+        raise UsageError(f"operands and results are no contiguous vectors of {lanes} channels")
     if filters < lanes or filters % lanes or c.filters_of_group % filters:
         raise UsageError(
             f"{filters} output channels at a time are no whole vectors of {lanes}, or do not divide {c.filters_of_group}"
@@ -66,10 +68,10 @@ def tiling_by_hand(
     rows, columns = _tiles(c, tile)
     count = c.images * rows * columns
     if not 0 < tiles <= count:
-        raise UsageError(f"there are {count} tiles, of which {tiles} cannot be taken at a time")
+        raise UsageError(f"there are {count} tiles, and a block cannot have {tiles}")
     blocks = -(-count // tiles)
     if not 0 <= bands <= blocks:
-        raise UsageError(f"{blocks} blocks of {tiles} tiles cannot be made in {bands} bands")
+        raise UsageError(f"{blocks} blocks of {tiles} tiles cannot form {bands} bands")
     if own not in (0, 1) or (own and not bands):
         raise UsageError("own=1 is for bands", help="bands=1, own=1")
     each = -(-blocks // max(1, bands))
@@ -82,28 +84,30 @@ def tiling_by_hand(
 
 
 def is_side_by_side(c: Convolution, lanes: int) -> bool:
-    """True if so many channels, a power of two, lie side by side in all that is read and written, and are of one group of filters."""
+    """True if vectors of `lanes` channels, a power of two, are contiguous in all operands and results, and belong to one group of
+    filters."""
     return c.filters_of_group % lanes == 0 and are_side_by_side(c.form, [(c.data, c.channel)], c.filters, lanes)
 
 
 def _tiles_at_once(count: int, few: bool) -> list[int]:
-    """The numbers of tiles, of so many, that may make a block: more where weights are not `few`, which come from far away for each block."""
+    """The possible numbers of tiles in a block, among `count`: more unless weights are `few`, as each block reads them from
+    memory."""
     some = range(min(4, count), min(2 * WIDEST_TILE, count) + 1)
     return [*some] if few else sorted({*some, *(n for n in (count, *MANY_TILES) if n <= min(count, MANY_TILES[-1]))})
 
 
 def _bands(blocks: int, data: int, limit: int) -> int:
-    """In how many bands there is room for the data of each, so many bytes for a block."""
+    """The number of bands whose data stay within `limit`, for `data` bytes of a block."""
     return -(-blocks // max(1, limit // data))
 
 
 def _in_bands(t: Tiling, bands: int) -> Tiling:
-    """A plan with its blocks in so many bands."""
+    """The plan with its blocks in `bands` bands."""
     return replace(t, blocks=-(-t.blocks // bands), bands=bands)
 
 
 def _tiles(c: Convolution, size: int) -> tuple[int, int]:
-    """Rows and columns of tiles of that size in an image."""
+    """The rows and columns of tiles of that size in an image."""
     height, width = sizes(size, c.windows)
     return c.rows.tiles(height), c.columns.tiles(width)
 

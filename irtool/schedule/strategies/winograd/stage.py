@@ -1,4 +1,4 @@
-"""Replaces convolutions by transformed ones, in a program whose layouts are chosen."""
+"""Replaces convolutions by transformed ones, in a program with final layouts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .weights import WindowShape, transform_weights
 
 
 def transform_convolutions(program: Program, target: VectorTarget) -> None:
-    """Every convolution for which it pays, in kernels whose weights are constants in all calls."""
+    """Transforms every convolution that is faster so, if its weights are constants in all calls."""
     winograd = Algorithm(
         "winograd", find_convolution, tiling_by_hand, _choose_tiling, _transformed_weights, TransformedTiles.of
     )

@@ -19,6 +19,6 @@ class Winograd(StagedStrategy):
         return winograd(stage.form, **plan.arguments)
 
     def schedule(self, stage: Stage, whole: Stage) -> Scheduling:
-        """Transforms in vectors of channels, products in tiles of registers."""
+        """Transforms in vectors of channels, products in register tiles."""
         assert isinstance(whole.form, TransformedTiles)
         return in_vectors_or_registers(stage, whole.form.weights)

@@ -23,7 +23,7 @@ class TilePlace:
 
 
 def located(c: Convolution, t: Tiling, tile: Expr, body: Callable[[TilePlace], Stmt]) -> Stmt:
-    """Statements for the tile of a number. Tiles are in the order of their images, rows and columns."""
+    """Statements for the tile with that number. Tiles are in the order of their images, rows and columns."""
     simplify = Simplifier({})
     count = t.rows * t.columns
     moving = [(v, n) for v, n in c.image if n > 1]

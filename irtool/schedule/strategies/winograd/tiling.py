@@ -8,24 +8,26 @@ from .cook_toom import Transforms, transforms
 
 
 def sizes(size: int, taps: tuple[int, int]) -> tuple[int, int]:
-    """Results of a tile along both axes, where it has so many along an axis with several taps."""
+    """The results of a tile along both axes: `size` along an axis with several taps, otherwise 1."""
     return 1 if taps[0] == 1 else size, size
 
 
 @dataclass(frozen=True)
 class Tiling:
-    """A plan for a convolution with F(`size` x `size`, `taps`), or F(1 x `size`, `taps`) where windows have one row.
+    """A plan for a convolution with F(`size` x `size`, `taps`), or F(1 x `size`, `taps`) for windows of one row.
 
     Attributes:
         size: results of a tile along an axis.
-        taps: elements of a window, by rows and columns; `strides`: how far apart the windows of neighbouring results are.
-        rows, columns: tiles of an image; `images` of these.
+        taps: elements of a window, by rows and columns.
+        strides: the distances of neighbouring windows, by rows and columns.
+        rows, columns: tiles of an image.
+        images: the number of images.
         tiles: tiles that are multiplied and transformed back at once.
-        blocks: so many of these blocks make all tiles of a band.
-        bands: all tiles are made in so many steps; the transformed data of one lies in the workspace. 0: every block of tiles has
-            its own, on the stack.
-        own: whether each thread has the data of a band on its stack instead, and makes it for itself.
-        filters: output channels that are made at once.
+        blocks: the number of such blocks in a band.
+        bands: the number of bands; the transformed data of one band are in the workspace. 0: every block of tiles has its own, on
+            the stack.
+        own: true if each thread has the data of a band on its stack instead, and transforms them for itself.
+        filters: output channels that are computed at once.
         lanes: channels that are transformed at once.
     """
 
@@ -44,27 +46,28 @@ class Tiling:
 
     @property
     def shares_bands(self) -> bool:
-        """Whether threads share the bands. Of a single one, each thread makes the data, and its part of the results."""
+        """True if threads share the bands. In a single band, each thread transforms all data, and computes its share of the
+        results."""
         return self.own and self.bands > 1
 
     @property
     def count(self) -> int:
-        """Tiles in all."""
+        """The number of tiles."""
         return self.images * self.rows * self.columns
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Results of a tile along rows and columns."""
+        """The results of a tile along rows and columns."""
         return sizes(self.size, self.taps)
 
     @property
     def window(self) -> tuple[int, int]:
-        """Rows and columns of a tile of the data."""
+        """The rows and columns of a tile of the data."""
         return self.down.inputs, self.across.inputs
 
     @property
     def products(self) -> int:
-        """Products of a tile for each pair of channels."""
+        """The products of a tile for each pair of channels."""
         return self.down.products * self.across.products
 
     @property
@@ -79,12 +82,12 @@ class Tiling:
 
     @property
     def arguments(self) -> dict[str, int]:
-        """Those of the primitive `winograd`."""
+        """The arguments of the primitive `winograd`."""
         own = {"tile": self.size, "tiles": self.tiles, "filters": self.filters, "lanes": self.lanes}
         return own | ({"bands": self.bands} if self.bands else {}) | ({"own": 1} if self.own else {})
 
     @property
     def label(self) -> str:
-        """What tells it from other plans for the same convolution."""
+        """The name of the plan among others for the same convolution."""
         where = f"in {self.bands} {'own ' if self.own else ''}bands" if self.bands else "on the stack"
         return f"F({self.sizes[0]} x {self.size}), {self.tiles} tiles {where}, {self.filters} channels"

@@ -1,4 +1,4 @@
-"""Weights of convolutions, transformed when the program is built."""
+"""Weights of convolutions, transformed by the build."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tiling import sizes
 
 @dataclass(frozen=True)
 class WindowShape:
-    """Windows by rows and columns: `taps` of each of their `parts`, and how far apart those of neighbouring results are."""
+    """Windows by rows and columns: `taps` of each of their `parts`, and the distances of neighbouring windows."""
 
     taps: tuple[int, int]
     strides: tuple[int, int]
@@ -53,8 +53,11 @@ def transform_weights(
 
 
 def _in_parts(w: Any, windows: WindowShape) -> Any:
-    """Weights with parts of windows before channels: of (filters, taps along depth, channels, rows if there are, columns), (filters, taps
-    along depth, parts by rows, by columns, channels, rows, columns). The last parts are filled up with zeros."""
+    """Weights with parts of windows before channels, padded with zeros.
+
+    (filters, taps along depth, channels, rows if there are, columns) become (filters, taps along depth, parts by rows, by
+    columns, channels, rows, columns).
+    """
     import numpy as np
 
     if windows.parts == (1, 1):

@@ -1,9 +1,9 @@
 """The loops that transform windows of the data.
 
-For each tile, for each slice that is summed where there is depth, for each part of a large window, for vectors of channels: the stages
-`patch`, `half_data` and `data`, or `no_data` where the slice does not exist. A slice is transformed again for every result that it is
-summed for, and what two parts of windows share for both: beside the products, which are made again, too, that is as much as for other
-convolutions.
+For each tile, each slice of the sum along depth, each part of a large window and each vector of channels: the stages `patch`,
+`half_data` and `data`, or `no_data` for a slice that does not exist. A slice is transformed again for every result that sums it,
+and common elements of two parts of windows are transformed for both: relative to the products, which are computed again, too,
+that is as much as for other convolutions.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .tiling import Tiling
 
 @dataclass(frozen=True)
 class _Window:
-    """A vector of channels of a window: that of the tile of a number, at a place, in a slice of the depth, if there is one; the part of
-    some number of the window, by rows and columns. Its products are summed in the steps from `step` on."""
+    """A vector of channels of a window: for the tile of a number, at a place, in a slice of the depth, if there is one, and in a
+    part of the window, by rows and columns. The products of the vector are summed in the steps from `step` on."""
 
     tile: Var
     place: TilePlace
@@ -37,7 +37,7 @@ class _Window:
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of a convolution. In `data` the steps of one tile are `row` elements before those of the next."""
+    """The windows of a convolution. `row`: the distance of a tile's steps from those of the next tile in `data`, in elements."""
 
     conv: Convolution
     tiling: Tiling
@@ -46,7 +46,7 @@ class Windows:
     stages: StagedNestBuilder
 
     def transform(self, first: Expr, count: int, kind: str = SERIAL) -> Stmt:
-        """Those of `count` tiles from `first` on, transformed. Behind the last tile, that one is taken again."""
+        """The transforms of `count` tiles from `first` on. Tiles behind the last one are that tile again."""
         t = self.tiling
         tile = Var("tile")
         which: Expr = first + tile
@@ -55,7 +55,7 @@ class Windows:
         return For(tile, count, located(self.conv, t, which, lambda place: self._of_tile(tile, place)), kind)
 
     def _of_tile(self, tile: Var, place: TilePlace) -> Stmt:
-        """The windows of a tile in all slices that are summed."""
+        """The windows of a tile in all slices of the sum."""
         depth = self.conv.depth
         tap: Expr = Var("tap") if depth is not None and depth.taps > 1 else const(0)
         number = Var("slice") if depth is not None else None
@@ -73,8 +73,8 @@ class Windows:
         return For(tap, depth.taps, nest) if isinstance(tap, Var) else nest
 
     def _steps(self, tap: Expr, body: Callable[[tuple[Expr, Expr], Expr, Expr], Stmt]) -> Stmt:
-        """Statements for each part of a window, by rows and columns, and for each vector of its channels: of the part, the first channel,
-        and the step of that."""
+        """Statements for each part of a window, by rows and columns, and for each vector of its channels, with the first channel
+        and its step."""
         group, (rows, columns) = Var("group"), self.conv.parts
         down, across = (Var(n) if count > 1 else const(0) for n, count in (("down", rows), ("across", columns)))
         channel = group * self.tiling.lanes
@@ -89,7 +89,7 @@ class Windows:
         return nest
 
     def _exists_in_depth(self, depth: DepthAxis, number: Expr) -> list[Expr]:
-        """Conditions under which the slice of a number exists; none where all do."""
+        """Conditions under which the slice of a number exists; an empty list if all do."""
         ends = [(0, 0), (depth.taps - 1, depth.extent - 1)]
         return [] if all(depth.exists(tap, result) for tap, result in ends) else _exists(depth, number)
 
@@ -132,7 +132,7 @@ class Windows:
         return If(all_of(free), nest, Allocate(patch, seq([copied, border])))
 
     def _free(self, axis: SpatialAxis, which: int, place: Expr, part: Expr) -> list[Expr]:
-        """Conditions under which a part of a window has all its elements along an axis: that of rows, 0, or of columns, 1."""
+        """Conditions under which a part of a window needs no padding along an axis: `which` is 0 for rows, 1 for columns."""
         low = axis.shift
         last = axis.shift + (self.tiling.window[which] - 1) * axis.dilation
         exprs = []
@@ -177,7 +177,7 @@ class Windows:
         return Allocate(half, Allocate(shared.buffer, seq([rows, columns])))
 
     def _stored(self, w: _Window, product: Expr, lane: Var, value: Expr) -> Store:
-        """Stores a factor of a product."""
+        """The store of a factor of a product."""
         t = self.tiling
         block = w.tile // t.tiles if t.bands else const(0)
         within = w.tile % t.tiles if t.bands else w.tile
