@@ -31,7 +31,7 @@ class Selection:
 
     Attributes:
         function: gives the vector function of a call, see `vectors.lower.lower_loop`.
-        for_c: for compilers of C: with runs, fences, arrays in narrow scopes, and copies that are left out where they change nothing.
+        for_c: for compilers of C: with runs, fences, and arrays in narrow scopes.
         tiles: blocks of sums are made in matrix tiles; of C only.
         team: a team of threads runs the program, and shares loops; of C only.
     """
@@ -103,8 +103,6 @@ class KernelNest:
 
     def _at_top(self, body: Stmt) -> Stmt:
         """The nest shared by a team, without copies in place."""
-        if not self.selection.for_c:
-            return body
         change = share_with_team(body, self.kernel) if self.in_team else lambda s: s
         updated = updated_pairs(self.kernel, self.kernel.same_memory)
         return skip_copies(body, updated, lambda s: lower_parts(s, change))

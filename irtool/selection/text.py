@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from ..tir.expr import Binary, Call, Cast, Expr, Load, Var
+from ..tir.expr import Binary, Call, Cast, Expr, Load, Select, Var
 from ..tir.kernel import Kernel
 from ..tir.show import Item, NestText, show_node
 from ..tir.stmt import PARALLEL, VECTORIZED, Allocate, Buffer, For, Lowered, Scope, Seq, Stmt, Store, pre_order
@@ -103,9 +103,10 @@ class SelectedText(NestText):
         """An expression over the texts of its operands, which keep their parentheses where these change the meaning."""
         if isinstance(e, Load) and not e.indices:
             return self.name(e.source) if isinstance(e.source, Buffer) else e.source.name
-        if not isinstance(e, Binary):
-            return show_node(e, [*map(_bare, parts)] if isinstance(e, Load | Call | Cast) else parts, self.name)
-        if e.op in _TERMS:
+        has_name = isinstance(e, Binary) and e.op.isalpha() and e.op not in ("and", "or")
+        if has_name or isinstance(e, Load | Call | Cast | Select):
+            return show_node(e, [*map(_bare, parts)], self.name)
+        if isinstance(e, Binary) and e.op in _TERMS:
             inside = ("*", *_TERMS), ("*",)
             parts = [
                 _bare(text) if isinstance(x, Binary) and x.op in ops else text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from . import dtypes
 from .expr import Const, Expr, Load, post_order
 from .simplify import Simplifier
-from .stmt import Buffer, For, Let, PrimFunc, Seq, Stmt, Store, expressions, pre_order
+from .stmt import Buffer, For, Let, Lowered, PrimFunc, Seq, Stmt, Store, expressions, pre_order
 
 
 def loop_bounds(root: PrimFunc | Stmt) -> dict[Expr, tuple[float, float]]:
@@ -74,7 +74,7 @@ def keeps_in_place(s: Stmt, updates: Sequence[tuple[Buffer, Buffer]]) -> tuple[B
     """
     copied: set[tuple[Buffer, Buffer]] = set()
     for x in pre_order(s):
-        if isinstance(x, For):
+        if isinstance(x, For | Lowered):
             continue
         if not isinstance(x, Store | Seq):
             return None

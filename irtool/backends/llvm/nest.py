@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 
+from ...selection.in_place import UnlessSame
 from ...selection.kernel import KernelNest, Selection, is_variable
 from ...selection.moves import moved_element
 from ...selection.vectors import ir
@@ -90,6 +91,12 @@ class KernelWriter:
                 self._store(s)
             elif isinstance(s, Prefetch):
                 self._prefetch(s)
+            elif isinstance(s, Lowered) and isinstance(s.code, UnlessSame):
+                then, end = self.b.fresh("then"), self.b.fresh("end")
+                source, target = self.places[s.code.source], self.places[s.code.target]
+                self.b.branch(self.b.value(f"icmp ne ptr {source}, {target}"), then, end)
+                self.b.start(then)
+                stack += [lambda end=end: self.b.start(end), s.body]  # type: ignore[misc]  # mypy infers no lambda with a default
             elif isinstance(s, Lowered):
                 self._print(s.code)
             elif isinstance(s, For) and s.kind == VECTORIZED and self.vector:
