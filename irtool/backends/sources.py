@@ -45,7 +45,7 @@ class EntryPoint:
 def entry_points(program: Program) -> list[EntryPoint]:
     """The entry points of a program by the names that its module has, for backends that need no others."""
     entries = []
-    for name in program.entries or [program.entry]:
+    for name in program.entry_names:
         f = program.functions[name]
         inputs, outputs = (tuple(Parameter(s, s.name) for s in slots) for slots in (f.params, f.results))
         entries.append(EntryPoint(f, name, inputs, outputs))

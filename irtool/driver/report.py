@@ -95,7 +95,7 @@ def _stage_report(stage: StageChoice) -> dict[str, Any]:
 
 def _pools(program: Program) -> list[dict[str, Any]]:
     """The pools of the workspace, with the bytes that a run of any entry takes of each; empty for a workspace in one piece."""
-    entries = [program.functions[n] for n in program.entries or [program.entry]]
+    entries = [program.functions[n] for n in program.entry_names]
     return [pool_record(p, max(f.pool_bytes[n] for f in entries)) for n, p in enumerate(program.pools)]
 
 

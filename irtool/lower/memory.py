@@ -76,14 +76,14 @@ def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) 
 def _choose_spread(program: Program, edges: Mapping[str, Sequence[str]]) -> None:
     """Frames of entries that nobody calls lie in all the pools."""
     called = {c for names in edges.values() for c in names}
-    entries = program.entries or [program.entry]
+    entries = program.entry_names
     for f in program.functions.values():
         f.in_pools = bool(program.pools) and f.name in entries and f.name not in called
 
 
 def _settle_in_pools(program: Program) -> None:
     """The pools of entries whose frames lie whole in one: the first with room."""
-    for name in program.entries or [program.entry]:
+    for name in program.entry_names:
         f = program.functions[name]
         if not f.in_pools:
             used, homeless = place_in_pools([Interval(f.frame_bytes, 0, 0)], program.pools)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 from ..tir.expr import Call
 from ..tir.kernel import Kernel
@@ -18,9 +19,10 @@ from .runs import find_run
 from .streams import fence_streams
 from .teams import divide, share_with_team
 from .tiles import select_tiles
+from .vectors.ir import Register
 from .vectors.lower import FunctionOf
 from .vectors.nest import NestLowering
-from .vectors.types import HALVES, held_dtype
+from .vectors.types import HALVES, VectorType, held_dtype, width_for
 
 _INDEX_LIMIT = 1 << 31
 
@@ -73,8 +75,19 @@ class KernelNest:
         """The dtype of vectors that hold its numbers."""
         return held_dtype(b.dtype, self.kernel.native_halves)
 
-    def is_bits(self, b: Buffer) -> bool:
-        """True for a register of vectors that hold numbers as memory does."""
+    def register_type(self, b: Buffer) -> VectorType | None:
+        """The type of each vector of a buffer in registers; None if they are scalars."""
+        lanes = width_for(b.shape[-1])
+        return VectorType(self.held(b), lanes) if lanes > 1 else None
+
+    def registers(self, b: Buffer) -> Iterator[Register]:
+        """The vectors, or scalars, of a buffer in registers."""
+        return ((b, at) for at in product(*map(range, b.shape[:-1])))
+
+    def is_bits(self, b: Buffer, in_vectors: bool) -> bool:
+        """True if elements of the buffer are bits of 16-bit floats: in memory, and in vectors of such numbers. A variable is a float32."""
+        if b.dtype not in HALVES or not is_variable(b, in_vectors):
+            return b.dtype in HALVES
         return b.scope == Scope.REGISTER and b.shape[-1] > 1 and self.held(b) in HALVES
 
     def selected(self) -> Stmt:

@@ -35,7 +35,7 @@ from .streams import Fence
 from .teams import Barrier, EachThread, OneThread, Shared
 from .tiles import Configuration, TileBlock, TileRegion, register_shapes
 from .vectors import ir
-from .vectors.types import VectorType, width_for
+from .vectors.types import VectorType
 
 Line = tuple[str, int]
 """A line, and how far it is indented."""
@@ -191,12 +191,11 @@ class SelectedText(NestText):
         shape, where = list(b.shape), "in a variable" if b.ndim == 0 else "on the stack"
         dtype = b.dtype
         if b.scope == Scope.REGISTER and self.nest.has_vectors:
-            lanes = width_for(shape[-1])
-            dtype = f"{self.nest.held(b)}x{lanes}" if lanes > 1 else dtype
+            t = self.nest.register_type(b)
+            dtype = dtype if t is None else _type(t)
             shape, where = shape[:-1], "in registers"
         elif b.scope in (Scope.GLOBAL, Scope.THREAD):
-            placement = self.nest.kernel.placement
-            where = f"at workspace[{placement.offsets.get(b, 0) if placement else 0}]"
+            where = f"at workspace[{self.nest.kernel.offset(b)}]"
             where += ", one for each thread" if b.scope == Scope.THREAD else ""
         return f"allocate {self.name(b)}: {dtype}{shape or ''} {where}"
 

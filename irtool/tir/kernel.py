@@ -178,6 +178,16 @@ class Kernel(PrimFunc):
         return [(self.inputs[i], self.outputs[o]) for i, o in self.in_place]
 
     @property
+    def aliased(self) -> set[Buffer]:
+        """The parameters that lie in the memory of another one in some call."""
+        pairs = [*self.in_place, *(self.placement.overlapping if self.placement is not None else ())]
+        return {self.inputs[i] for i, _ in pairs} | {self.outputs[o] for _, o in pairs}
+
+    def offset(self, b: Buffer) -> int:
+        """Bytes from the beginning of the workspace to a buffer of scope `GLOBAL` or `THREAD`."""
+        return 0 if self.placement is None else self.placement.offsets.get(b, 0)
+
+    @property
     def has_workspace(self) -> bool:
         """True if it is handed scratch memory."""
         return self.placement is not None and self.placement.workspace > 0

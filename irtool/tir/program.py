@@ -207,6 +207,13 @@ class CopySlot:
     def writes(self) -> Sequence[Slot]:
         return (self.target,)
 
+    @property
+    def is_in_place(self) -> bool:
+        """True for a copy of a slot onto itself, or of no bytes."""
+        source, target = self.source.resolve(), self.target.resolve()
+        same_offset = source.kind == target.kind == TEMP and source.offset == target.offset
+        return source is target or same_offset or not self.target.nbytes
+
 
 @dataclass(eq=False)
 class Loop:
@@ -338,7 +345,16 @@ class Program:
     @property
     def live_bytes(self) -> int:
         """Bytes that are alive at one time in a run of any entry, a lower bound of its workspace."""
-        return max(self.functions[n].live_bytes for n in self.entries or [self.entry])
+        return max(self.functions[n].live_bytes for n in self.entry_names)
+
+    @property
+    def entry_names(self) -> list[str]:
+        """The functions that can be run, `entry` first."""
+        return self.entries or [self.entry]
+
+    def checks_frame(self, function: HostFunction) -> bool:
+        """True if the function checks that its frame fits in the workspace: of others, the caller's check covers it."""
+        return function.deep or function.name in self.entry_names
 
 
 def steps(body: Sequence[Step]) -> list[Step]:

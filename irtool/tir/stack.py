@@ -46,7 +46,7 @@ def host_bytes(program: Program, depth: int = 1) -> int:
     for name, f in program.functions.items():  # callees come first, but for those that recursion calls
         below = max((total.get(c, 0) for c in calls(f) if c != name), default=0)
         total[name] = below + _host_frame(f) * (depth if f.recursive else 1)
-    return max(total[n] for n in program.entries or [program.entry])
+    return max(total[n] for n in program.entry_names)
 
 
 def recursion_bytes(program: Program) -> int:

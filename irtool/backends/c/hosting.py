@@ -10,7 +10,6 @@ from ...tir.program import (
     FAILED,
     PARAM,
     RESULT,
-    TEMP,
     Again,
     Branch,
     CallFunction,
@@ -117,7 +116,7 @@ class HostWriter:
             elif isinstance(s, Fail):
                 lines.append(f"{pad}return {FAILED};")
             elif isinstance(s, CopySlot):
-                if s.target.nbytes and not _is_in_place(s):
+                if not s.is_in_place:
                     lines.append(f"{pad}memcpy({self._place(s.target)}, {self._place(s.source)}, {s.target.nbytes}u);")
             elif isinstance(s, Branch):
                 lines.append(f"{pad}if (*{self._place(s.cond)}) {{")
@@ -154,12 +153,6 @@ class HostWriter:
             self.declared.append(f"  {t} *const {name} = ({t} *)(void *)({address}); /* [{shape}] */")
         self.used.add(name)
         return name
-
-
-def _is_in_place(s: CopySlot) -> bool:
-    """True if the value is where it is to be copied to."""
-    source, target = s.source.resolve(), s.target.resolve()
-    return source is target or (source.kind == target.kind == TEMP and source.offset == target.offset)
 
 
 def _loop(s: Loop, depth: int, next_body: str) -> list[tuple[Any, int]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 
 from ...selection.in_place import UnlessSame
 from ...selection.kernel import KernelNest, Selection, is_variable
@@ -16,7 +15,7 @@ from ...selection.teams import Barrier, EachThread, OneThread, Shared
 from ...selection.tiles import TileBlock, TileRegion
 from ...selection.vectors import ir
 from ...selection.vectors.lower import constant_indices, stores_of
-from ...selection.vectors.types import HALVES, width_for
+from ...selection.vectors.types import width_for
 from ...tir.expr import Expr, Load, Select, post_order
 from ...tir.kernel import Kernel, part_bytes
 from ...tir.memory import CACHE_LINE
@@ -141,17 +140,10 @@ class KernelWriter:
     @property
     def head(self) -> str:
         """The declaration, without linkage and semicolon."""
-        placement = self.kernel.placement
-        pairs = [*self.kernel.in_place, *(placement.overlapping if placement else ())]
-        shared = {i for i, _ in pairs}
-        written = {o for _, o in pairs}
-        params = []
-        for n, b in enumerate(self.kernel.inputs):
-            alone = "" if n in shared else "restrict "
-            params.append(f"const {stored_type(b.numbers or b.dtype)} *{alone}{self.places[b]}")
-        for n, b in enumerate(self.kernel.outputs):
-            alone = "" if n in written else "restrict "
-            params.append(f"{stored_type(b.dtype)} *{alone}{self.places[b]}")
+        aliased = self.kernel.aliased
+        alone = {b: "" if b in aliased else "restrict " for b in self.kernel.params}
+        params = [f"const {stored_type(b.numbers or b.dtype)} *{alone[b]}{self.places[b]}" for b in self.kernel.inputs]
+        params += [f"{stored_type(b.dtype)} *{alone[b]}{self.places[b]}" for b in self.kernel.outputs]
         if self.has_workspace:
             params.append("unsigned char *restrict ws")
         if self.in_team:
@@ -313,8 +305,7 @@ class KernelWriter:
         name = self.places[b] = self.names.fresh(b.name)
         if b.scope in (Scope.GLOBAL, Scope.THREAD):
             t = stored_type(b.dtype)
-            placement = self.kernel.placement
-            offset = placement.offsets.get(b, 0) if placement else 0
+            offset = self.kernel.offset(b)
             part = self.threads.part(part_bytes(b)) if b.scope == Scope.THREAD else ""
             self.code.line(f"{t} *const {name} = ({t} *)(void *)(ws + {offset}{part});")
             self.used.add("ws")
@@ -342,18 +333,13 @@ class KernelWriter:
         return name if b.shape[-1] == 1 else f"{self.spilled[name]}[{self.expressions.variables[indices[-1]]}]"
 
     def _declare_registers(self, b: Buffer) -> None:
-        lanes = width_for(b.shape[-1])
-        t = value_type(b.dtype)
-        if lanes > 1:
-            t = vector_type(self.nest.held(b), lanes)
-            self.vector_types[self.nest.held(b), lanes] = None
-        for at in product(*map(range, b.shape[:-1])):
-            self._declare_register((b, at), t)
-
-    def _declare_register(self, register: ir.Register, t: str) -> None:
-        b, at = register
-        name = self.registers[register] = self.names.fresh("_".join([b.name, *map(str, at)]))
-        self.code.line(f"{t} {name};")
+        register = self.nest.register_type(b)
+        if register is not None:
+            self.vector_types[register] = None
+        t = value_type(b.dtype) if register is None else vector_type(*register)
+        for variable in self.nest.registers(b):
+            name = self.registers[variable] = self.names.fresh("_".join([b.name, *map(str, variable[1])]))
+            self.code.line(f"{t} {name};")
 
     def _print(self, code: ir.Body | ir.CopySquare | Run | Fence | Barrier | TileBlock) -> None:
         """Vectors, sums of products of long words, a fence, a barrier, or a block of matrix tiles."""
@@ -420,7 +406,7 @@ class KernelWriter:
         for name, (b, width, _) in touched.items():
             array = self.spilled[name] = self.names.fresh(f"{name}_lanes")
             t = vector_type(self.nest.held(b), width)
-            element = stored_type(b.dtype) if self.nest.is_bits(b) else value_type(b.dtype)
+            element = stored_type(b.dtype) if self.nest.is_bits(b, self.vector) else value_type(b.dtype)
             self.code.lines([f"{element} {array}[{width}];", f"*({t}_u *){array} = {name};"])
         v = self.expressions.declare(s.var)
         self.code.open(f"for ({self.index_type} {v} = 0; {v} < {count}; ++{v})")
@@ -442,7 +428,7 @@ class KernelWriter:
             self._statements([*lines, line], bool(lines))
             return
         lines, (value, *at) = self.expressions.write([s.value, *s.indices])
-        if b.dtype in HALVES and (not local or self.nest.is_bits(b)):
+        if self.nest.is_bits(b, self.vector):
             value = self.expressions.helper(TO_BITS[b.dtype], value)
         elif b.dtype == "bool" and not local:
             value = f"(uint8_t)({value})"
@@ -459,7 +445,7 @@ class KernelWriter:
         b = e.source
         is_variable = self._is_variable(b)
         text = self._variable(b, e.indices) if is_variable else self._element(b, indices[0])
-        if b.dtype in HALVES and (not is_variable or self.nest.is_bits(b)):
+        if self.nest.is_bits(b, self.vector):
             return self.expressions.helper(FROM_BITS[b.dtype], text)
         return text
 

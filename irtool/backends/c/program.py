@@ -353,7 +353,6 @@ class _Writer:
         return self.names.fresh(constant_symbol(c, self.name))
 
     def _functions(self) -> list[str]:
-        entries = self.program.entries or [self.program.entry]
         lines_of: list[str] = []
         for v in self.variants:
             writers = [
@@ -362,7 +361,7 @@ class _Writer:
                     v,
                     self.names,
                     self.constants.__getitem__,
-                    checks_frame=f.deep or f.name in entries,
+                    checks_frame=self.program.checks_frame(f),
                     in_team=self.in_team,
                 )
                 for f in v.program.functions.values()

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from ...selection.vectors.squares import Exchange, Mask, begins_with_halves, is_in_pieces, piece_lanes, stages
+from collections.abc import Sequence
+
+from ...selection.vectors.squares import (
+    Exchange,
+    Mask,
+    begins_with_halves,
+    is_in_pieces,
+    piece_lanes,
+    plan_square,
+    stages,
+)
 from ...selection.vectors.types import VectorType
 from ...tir.memory import CACHE_LINE
 from .vector_types import vector_type
@@ -78,9 +88,7 @@ def written(name: str, t: VectorType) -> str:
     """The text of a function that copies a square, or is part of that; empty for other names."""
     if name in _SQUARES:
         columns = t.lanes // _SQUARES[name]
-        if columns == piece_lanes(t) < t.lanes:
-            return _narrow(t, name)
-        return _large(t) if is_in_pieces(t) else _small(t, columns)
+        return _large(t) if is_in_pieces(t) and columns == t.lanes else _in_registers(t, columns, name)
     if name == "stream":
         return _STREAM
     if name.startswith("stream_"):
@@ -151,25 +159,26 @@ def _name(lows: Mask, which: str) -> str:
     return f"mix_{next((k for k in range(1, len(lows)) if lows[k] != k), len(lows))}_{which}"
 
 
-def _small(t: VectorType, columns: int) -> str:
+def _in_registers(t: VectorType, columns: int, name: str) -> str:
     """As many columns of a square, which are in registers all the time."""
-    n = t.lanes
-    name = "square" if columns == n else "half_square"
+    plan = plan_square(t, columns)
     lines = [
         f"IRT_INLINE void irt_v{name}_{{n}}({{e}} *to, size_t down, const {{e}} *from, size_t rows) {{{{",
         f"  {{t}} {', '.join(f'a{k}, b{k}' for k in range(columns))};",
     ]
-    if begins_with_halves(t):
-        for which, x in ((w, x) for w in _ENDS for x in stages(t)[0]):
-            target = x.low if which == "low" else x.high
-            if target < columns:
-                lines.append(f"  a{target} = irt_vpair_{which}_{{n}}(from + {x.a} * rows, from + {x.b} * rows);")
-    else:
-        lines += [f"  a{k} = *(const {{t}}_u *)(from + {k} * rows);" for k in range(n)]
-    return "\n".join([*lines, *_network([[x for x in s if x.a < columns] for s in _left(t)], columns)])
+    for k, parts in enumerate(plan.parts):
+        (a, first), (b, _) = parts[0], parts[-1]
+        if len(parts) == 1:
+            load = f"*(const {{t}}_u *)(from + {a} * rows)"
+        elif len(parts) == 2:
+            load = f"irt_vpair_{'high' if first else 'low'}_{{n}}(from + {a} * rows, from + {b} * rows)"
+        else:
+            load = f"irt_vpieces_{{n}}(from + {a} * rows, {parts[1][0] - a} * rows)"
+        lines.append(f"  a{k} = {load};")
+    return "\n".join([*lines, *_network(plan.stages, columns)])
 
 
-def _network(left: list[list[Exchange]], columns: int) -> list[str]:
+def _network(left: Sequence[Sequence[Exchange]], columns: int) -> list[str]:
     """What exchanges elements of `a0`, `a1`, … in stages and stores the results as rows."""
     lines = []
     here, target_name = "a", "b"
@@ -180,21 +189,6 @@ def _network(left: list[list[Exchange]], columns: int) -> list[str]:
                 lines.append(f"  {target_name}{target} = irt_v{name}_{{n}}({here}{x.a}, {here}{x.b});")
         here, target_name = target_name, here
     return [*lines, *(f"  *({{t}}_u *)(to + {k} * down) = {here}{k};" for k in range(columns)), "}}"]
-
-
-def _narrow(t: VectorType, name: str) -> str:
-    """As many columns of a square as a piece has, whose pieces are loaded into place."""
-    piece = piece_lanes(t)
-    lines = [
-        f"IRT_INLINE void irt_v{name}_{{n}}({{e}} *to, size_t down, const {{e}} *from, size_t rows) {{{{",
-        f"  {{t}} {', '.join(f'a{k}, b{k}' for k in range(piece))};",
-    ]
-    for k in range(piece):
-        if t.lanes == 2 * piece:
-            lines.append(f"  a{k} = irt_vpair_low_{{n}}(from + {k} * rows, from + {k + piece} * rows);")
-        else:
-            lines.append(f"  a{k} = irt_vpieces_{{n}}(from + {k} * rows, {piece} * rows);")
-    return "\n".join([*lines, *_network(_inner(t), piece)])
 
 
 def _strip(t: VectorType) -> str:

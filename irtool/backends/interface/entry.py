@@ -64,7 +64,7 @@ def entry_points(
     of_pools = [f"{p.name.upper()}_POOL" for p in (*program.pools, *constant_pools)]
     macros = Identifiers(*(f"{name.upper()}_{m}{s}" for m in (*_SHARED_MACROS, *of_pools) for s in ("", "_SIZE")))
     entries = []
-    for n, entry in enumerate(program.entries or [program.entry]):
+    for n, entry in enumerate(program.entry_names):
         f = program.functions[entry]
         run = f"{name}_run" if n == 0 else names.fresh(f"{name}_run_{sanitize(entry)}")
         local = names.inner(*_STANDARD, *_LOCAL, *(_IN_POOLS if program.pools else ()))

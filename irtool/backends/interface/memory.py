@@ -16,7 +16,7 @@ _RECURSION_BYTES = 1 << 18
 
 def arena_bytes(program: Program, stack_frames: int | None = None) -> int:
     """Workspace of one run of any entry; recursive functions have room for that many frames (see `write_program`)."""
-    own = max(program.functions[n].chain_bytes for n in program.entries or [program.entry])
+    own = max(program.functions[n].chain_bytes for n in program.entry_names)
     return own + _recursion_bytes(program, stack_frames)
 
 

@@ -34,7 +34,7 @@ class WorkspacePool:
 
 def workspace_pools(programs: Sequence[Program], name: str, names: Identifiers) -> list[WorkspacePool]:
     """The pools of a program that is made for several processors; none if there is one arena."""
-    entries = [p.functions[n] for p in programs for n in p.entries or [p.entry]]
+    entries = [p.functions[n] for p in programs for n in p.entry_names]
     return [
         WorkspacePool(
             pool,

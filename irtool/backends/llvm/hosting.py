@@ -112,8 +112,8 @@ class HostWriter:
                 b.ret(f"i32 {FAILED}")
                 b.start(b.fresh("after"))
             elif isinstance(s, CopySlot):
-                source, target = self._place(s.source), self._place(s.target)
-                if s.target.nbytes and source != target:
+                if not s.is_in_place:
+                    source, target = self._place(s.source), self._place(s.target)
                     self.library.outside(MEMCPY)
                     b.do(
                         f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {s.target.nbytes}, i1 false)"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import product
 
 from ...selection.in_place import UnlessSame
 from ...selection.kernel import KernelNest, Selection, is_variable
 from ...selection.moves import moved_element
 from ...selection.vectors import ir
 from ...selection.vectors.lower import constant_indices, stores_of
-from ...selection.vectors.types import HALVES, width_for
 from ...tir.expr import Expr, Load
 from ...tir.kernel import Kernel
 from ...tir.memory import CACHE_LINE
@@ -61,13 +59,11 @@ class KernelWriter:
     def write(self) -> list[str]:
         """The whole function."""
         k = self.kernel
-        placement = k.placement
-        pairs = [*k.in_place, *(placement.overlapping if placement else ())]
-        shared = {k.inputs[i] for i, _ in pairs} | {k.outputs[o] for _, o in pairs}
+        aliased = k.aliased
         params = []
         for n, buffer in enumerate(k.params):
             self.places[buffer] = f"%{self.b.fresh(buffer.name or f'p{n}')}"
-            alone = "" if buffer in shared else " noalias"
+            alone = "" if buffer in aliased else " noalias"
             params.append(f"ptr{alone}{' readonly' if n < len(k.inputs) else ''} {self.places[buffer]}")
         if k.has_workspace:
             self.workspace = f"%{self.b.fresh('ws')}"
@@ -165,14 +161,12 @@ class KernelWriter:
 
     def _allocate(self, buffer: Buffer) -> None:
         if buffer.scope in (Scope.GLOBAL, Scope.THREAD):
-            placement = self.kernel.placement
-            offset = placement.offsets.get(buffer, 0) if placement else 0
-            self.places[buffer] = self.b.element("i8", self.workspace, str(offset))
+            self.places[buffer] = self.b.element("i8", self.workspace, str(self.kernel.offset(buffer)))
         elif buffer.scope == Scope.REGISTER and self.vector:
-            lanes = width_for(buffer.shape[-1])
-            t = vector_type(self.nest.held(buffer), lanes) if lanes > 1 else value_type(buffer.dtype)
-            for at in product(*map(range, buffer.shape[:-1])):
-                self.registers[buffer, at] = self.b.slot(t, "_".join([buffer.name, *map(str, at)]))
+            register = self.nest.register_type(buffer)
+            t = value_type(buffer.dtype) if register is None else vector_type(*register)
+            for slot in self.nest.registers(buffer):
+                self.registers[slot] = self.b.slot(t, "_".join([buffer.name, *map(str, slot[1])]))
         elif buffer.ndim == 0:
             self.places[buffer] = self.b.slot(value_type(buffer.dtype), buffer.name)
         else:
@@ -194,7 +188,7 @@ class KernelWriter:
         place = self.registers[b, constant_indices(indices[:-1])]
         if b.shape[-1] == 1:
             return place
-        element = stored_type(b.dtype) if self.nest.is_bits(b) else value_type(b.dtype)
+        element = stored_type(b.dtype) if self.nest.is_bits(b, self.vector) else value_type(b.dtype)
         return self.b.element(element, place, self.expressions.index(indices[-1]))
 
     def _store(self, s: Store) -> None:
@@ -209,7 +203,7 @@ class KernelWriter:
         if x.type(s.value.dtype) != t and t != "i1":
             value = self.b.value(f"trunc i64 {value} to {t}")
         is_variable = self._is_variable(b)
-        if b.dtype in HALVES and (not is_variable or self.nest.is_bits(b)):
+        if self.nest.is_bits(b, self.vector):
             t, value = "i16", x.helper(TO_BITS[b.dtype], "i16", ("float", value))
         elif t == "i1" and not is_variable:
             t, value = "i8", self.b.value(f"zext i1 {value} to i8")
@@ -233,19 +227,18 @@ class KernelWriter:
 
     def _load(self, e: Load, indices: Sequence[str]) -> str:
         b, x = e.source, self.expressions
+        is_variable = self._is_variable(b)
+        if is_variable:
+            place = self._slot(b, e.indices)
+        else:
+            place = self.b.element(stored_type(b.dtype), self.places[b], indices[0], x.type(e.indices[0].dtype))
+        if self.nest.is_bits(b, self.vector):
+            return x.helper(FROM_BITS[b.dtype], "float", ("i16", self.b.value(f"load i16, ptr {place}")))
         t = value_type(b.dtype)
-        if self.nest.is_bits(b):
-            bits = self.b.value(f"load i16, ptr {self._slot(b, e.indices)}")
-            return x.helper(FROM_BITS[b.dtype], "float", ("i16", bits))
-        if self._is_variable(b):
-            value = self.b.value(f"load {t}, ptr {self._slot(b, e.indices)}")
-            return self._widened(value, b)
-        index_type = x.type(e.indices[0].dtype)
-        place = self.b.element(stored_type(b.dtype), self.places[b], indices[0], index_type)
-        value = self.b.value(f"load {stored_type(b.dtype)}, ptr {place}")
-        if b.dtype in HALVES:
-            return x.helper(FROM_BITS[b.dtype], "float", ("i16", value))
-        return self.b.value(f"icmp ne i8 {value}, 0") if t == "i1" else self._widened(value, b)
+        value = self.b.value(f"load {t if is_variable else stored_type(b.dtype)}, ptr {place}")
+        if t == "i1" and not is_variable:
+            return self.b.value(f"icmp ne i8 {value}, 0")
+        return self._widened(value, b)
 
     def _widened(self, value: str, b: Buffer) -> str:
         t = self.expressions.type(b.dtype)

@@ -169,8 +169,7 @@ class ProgramWriter:
         return b.value(f"getelementptr inbounds i8, ptr {base}, i64 {self.offsets[c]}", c.name)
 
     def _function(self, f: Any) -> list[str]:
-        entries = self.program.entries or [self.program.entry]
-        checks = f.deep or f.name in entries
+        checks = self.program.checks_frame(f)
         return HostWriter(f, self.functions, self.kernels, self._constant, self.library, checks).write()
 
     def _storage(self) -> list[str]:

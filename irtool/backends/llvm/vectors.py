@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...selection.vectors import ir
 from ...selection.vectors.channels import picks
-from ...selection.vectors.squares import begins_with_halves, piece_lanes, stages
+from ...selection.vectors.squares import plan_square
 from ...selection.vectors.types import MEMORY, VectorType
 from ...tir import dtypes
 from ...tir.expr import Const
@@ -56,31 +56,19 @@ class VectorPrinter:
         t = s.type
         start, to = self.scalars.index(s.start), self.scalars.index(s.to)
         whole, align = vector_type(*t), f"align {dtypes.itemsize(t.dtype)}"
-        left, n = stages(t), s.columns
+        plan = plan_square(t, s.columns)
 
-        def load(size: int, at: int) -> str:
-            read = f"load {vector_type(t.dtype, size)}, ptr {self._address(s.source, t, start, at)}, {align}"
-            return self._v(read)
+        def load(size: int, row: int, first: int) -> str:
+            place = self._address(s.source, t, start, row * s.rows + first)
+            return self._v(f"load {vector_type(t.dtype, size)}, ptr {place}, {align}")
 
-        piece = piece_lanes(t)
-        if n == piece < t.lanes:
-            rows = [self._joined(t, [load(piece, k * s.rows) for k in range(k, t.lanes, piece)]) for k in range(piece)]
-            left = [x for x in left if x[0].b < piece]
-        elif begins_with_halves(t):
-            rows, half = [""] * t.lanes, t.lanes // 2
-            for x in left.pop(0):
-                for target, first in ((x.low, 0), (x.high, half)):
-                    if target < n:
-                        a, b = (load(half, k * s.rows + first) for k in (x.a, x.b))
-                        rows[target] = self._shuffled(VectorType(t.dtype, half), a, b, range(t.lanes))
-        else:
-            rows = [load(t.lanes, k * s.rows) for k in range(t.lanes)]
-        for stage in left:
+        rows = [self._joined(t, [load(t.lanes // len(parts), *at) for at in parts]) for parts in plan.parts]
+        for stage in plan.stages:
             before = list(rows)
-            for x in (x for x in stage if x.a < n):
+            for x in stage:
                 rows[x.low] = self._shuffled(t, before[x.a], before[x.b], x.lows)
                 rows[x.high] = self._shuffled(t, before[x.a], before[x.b], x.highs)
-        for k, row in enumerate(rows[:n]):
+        for k, row in enumerate(rows):
             self.b.do(f"store {whole} {row}, ptr {self._address(s.target, t, to, k * s.down)}, {align}")
 
     def _joined(self, t: VectorType, parts: list[str]) -> str:

@@ -92,6 +92,35 @@ def stages(t: VectorType) -> list[list[Exchange]]:
     return exchanges
 
 
+@dataclass(frozen=True)
+class SquarePlan:
+    """A copy of a square, or of some of its columns, through registers.
+
+    Attributes:
+        parts: for each vector, where its parts of equal width are loaded: the row, and the first element in it.
+        stages: exchanges between the vectors, which are the rows of the transpose afterwards.
+    """
+
+    parts: tuple[tuple[tuple[int, int], ...], ...]
+    stages: tuple[tuple[Exchange, ...], ...]
+
+
+def plan_square(t: VectorType, columns: int) -> SquarePlan:
+    """The loads and exchanges for so many columns of a square, see `is_filled`. A stage that loads of parts make costs nothing."""
+    piece, left = piece_lanes(t), stages(t)
+    if columns == piece < t.lanes:
+        parts = [tuple((row, 0) for row in range(k, t.lanes, piece)) for k in range(piece)]
+        left = [s for s in left if s[0].b < piece]
+    elif begins_with_halves(t):
+        first, *left = left
+        half = t.lanes // 2
+        targets = {x.low: ((x.a, 0), (x.b, 0)) for x in first} | {x.high: ((x.a, half), (x.b, half)) for x in first}
+        parts = [targets[k] for k in range(columns)]
+    else:
+        parts = [((row, 0),) for row in range(t.lanes)]
+    return SquarePlan(tuple(parts), tuple(tuple(x for x in s if x.a < columns) for s in left))
+
+
 def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
     """The copy of a square that a loop around a vectorized one makes; None if it makes something else.
 
