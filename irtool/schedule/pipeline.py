@@ -43,7 +43,6 @@ from .strategies.attention.softmax import flush_exponentials
 from .strategies.base import strategies
 from .strategies.strassen.stage import halve_products
 from .strategies.winograd.stage import transform_convolutions
-from .windows.inline_padding import inline_row_padding
 from .windows.partition_padded_windows import partition_padded_windows
 from .windows.phases import decompose_phases, stores_vectors
 
@@ -293,12 +292,6 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "copies operands of products, and results of maps, with another axis innermost, or by phases, if no vector reads all operands; "
         "runs after layouts give most such an axis",
         _each_kernel(transpose_operands),
-        vectors=True,
-    ),
-    ProgramStage(
-        "InlinePadding",
-        "clamps windows at the border instead of padding, if they are summed along vectors; runs after layout choice",
-        _each_kernel(inline_row_padding),
         vectors=True,
     ),
     ProgramStage(

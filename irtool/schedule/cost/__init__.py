@@ -4,8 +4,7 @@ machine          constants, each with its unit, what was measured, on which proc
 register_tiles   a tile of registers: cycles per update
 tile_choice      vector axis and tile of a reduction
 row_choice       vector axis of a sum along rows, and its cycles
-window_cycles    windows outside of tiles of registers
-map_cycles       elementwise nests: vectors, squares, single elements
+map_cycles       elementwise nests: vectors, squares, single elements; windows that are combined in two steps
 gemm_cost        a matrix product from the caches
 winograd         Winograd's algorithm compared with a direct convolution
 """

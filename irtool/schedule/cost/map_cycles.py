@@ -1,14 +1,14 @@
-"""Estimates for elementwise nests, in cycles per element. A vector of contiguous elements takes each of them a lane's share of a
-cycle."""
+"""Estimates for nests outside of tiles of registers: elementwise ones in cycles per element, windows in cycles per update and vector."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from ...tir.expr import Var
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier, stride
-from ..core.forms import Map
+from ..core.forms import Loop, Map
 from .machine import GATHERED_ELEMENT, SHUFFLED_READ
 
 
@@ -42,3 +42,16 @@ def square_cycles(side: int, target: VectorTarget) -> float:
     """Cycles of a square of `side` rows that is transposed in registers: each row is loaded, shuffled with others in halves, and
     stored."""
     return (1 / target.loads + math.log2(side) + 1) / side
+
+
+def two_step_cycles(
+    rows: Sequence[Loop], columns: Sequence[Loop], width: float, is_apart: bool, target: VectorTarget
+) -> float:
+    """Cycles per update and vector of windows whose rows are combined before their columns.
+
+    `width`: columns of a row for each result; `is_apart`: true if neighbouring results do not have neighbouring columns. A vector
+    is stored in each step while others are loaded.
+    """
+    high, wide = (math.prod(n for _, n in loops) for loops in (rows, columns))
+    read = SHUFFLED_READ if is_apart else 1
+    return (width * max(1, high / target.loads) + max(1, wide * read / target.loads)) / (high * wide)

@@ -5,7 +5,6 @@ partition_padded_windows    dilated windows ⇒ parts whose steps are inside of 
 degenerate_loops            window loops of a single step inside the data ⇒ no loop
 peel_windows                windows of different sizes ⇒ one reduction each
 padded_copy                 a reduction of a padded copy ⇒ of its source, with guards
-inline_padding              guards at the border instead of a padded copy
 bands                       a padded copy for some rows of its reader at a time (`divisors`: heights without a tail)
 phases                      strided transposed convolutions ⇒ a reduction for each phase
 separable                   rows of windows combined before columns

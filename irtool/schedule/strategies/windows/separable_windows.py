@@ -19,7 +19,7 @@ from ....tir import dtypes
 from ....tir.stmt import Stmt
 from ....tir.vector_target import VectorTarget
 from ...core.float16_lanes import accumulator_lanes
-from ...cost.window_cycles import two_step_cycles
+from ...cost.map_cycles import two_step_cycles
 from ...primitives import combine_rows
 from ...windows.separable import find_windows
 from ..base import Candidate, Stage, Strategy, strategy
