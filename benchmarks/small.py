@@ -28,7 +28,7 @@ class Case:
     title: str
     text: str
     count: int
-    beside: str = COPY
+    reference: str = COPY
     dtype: str = "float32"
 
 
@@ -55,12 +55,14 @@ def row(case: Case, net: Compiled) -> str:
 def measure(case: Case, net: Compiled) -> tuple[float, float]:
     """Nanoseconds per element, and those of the reference."""
     moved = sum(net.boundary)
-    timed = net.whole(rounds=9, moved=moved if case.beside == COPY else 0, read=moved if case.beside == READ else 0)
+    timed = net.whole(
+        rounds=9, moved=moved if case.reference == COPY else 0, read=moved if case.reference == READ else 0
+    )
     each = timed.seconds / case.count * 1e9
-    if case.beside in (COPY, READ):
-        return each, each * (timed.of_copy if case.beside == COPY else timed.of_read)
+    if case.reference in (COPY, READ):
+        return each, each * (timed.of_copy if case.reference == COPY else timed.of_read)
     operands = [np.random.default_rng(n).random(case.count).astype(case.dtype) + 0.5 for n in range(2)]
-    return each, c_library.seconds(case.beside, case.dtype, operands) / case.count * 1e9
+    return each, c_library.seconds(case.reference, case.dtype, operands) / case.count * 1e9
 
 
 def _one(op: str, *shape: int, dtype: str = "float32", label: str = "", **attrs: object) -> Case:
@@ -94,7 +96,7 @@ def _enlarged(op: str, factor: int, *shape: int, dtype: str = "float32", **attrs
 
 
 def _read(op: str, *shape: int, dtype: str = "float32", **attrs: object) -> Case:
-    return replace(_one(op, *shape, dtype=dtype, **attrs), beside=READ)
+    return replace(_one(op, *shape, dtype=dtype, **attrs), reference=READ)
 
 
 def _arg(op: str, *shape: int, axis: int, dtype: str = "float32") -> Case:
@@ -123,7 +125,7 @@ def _topk(k: int, *shape: int, dtype: str = "float32") -> Case:
 
 
 def _function(name: str, dtype: str) -> Case:
-    return replace(_one(name, *_PLAIN, dtype=dtype), beside=name, dtype=dtype)
+    return replace(_one(name, *_PLAIN, dtype=dtype), reference=name, dtype=dtype)
 
 
 def _power(dtype: str) -> Case:

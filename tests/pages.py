@@ -92,7 +92,7 @@ class Pages:
     def __init__(self, config: pytest.Config, *pages: Page) -> None:
         self.config = config
         self.pages = pages
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     @pytest.hookimpl
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -121,11 +121,11 @@ class Pages:
             text, name = page.text(), page.path.relative_to(ROOT)
             if option.pages:
                 page.path.write_text(text, encoding="utf-8")
-                self.said.append(f"wrote {name}")
+                self.messages.append(f"wrote {name}")
             elif not exitstatus and (not page.path.exists() or page.path.read_text(encoding="utf-8") != text):
-                self.said.append(f"{name} does not say what the tests showed: make pages writes it")
+                self.messages.append(f"{name} does not say what the tests showed: make pages writes it")
 
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        for line in self.said:
+        for line in self.messages:
             terminalreporter.write_line(line)

@@ -59,7 +59,7 @@ class Build:
     _sources: Sources
     _request: Request
     _backend: Any
-    _held: ExitStack
+    _resources: ExitStack
     _folder: tempfile.TemporaryDirectory[str]
 
     def compile(self) -> Artifact:
@@ -72,7 +72,7 @@ class Build:
 
     def close(self) -> None:
         """Removes its files."""
-        self._held.close()
+        self._resources.close()
         self._folder.cleanup()
 
 

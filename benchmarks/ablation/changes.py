@@ -19,7 +19,7 @@ class Changes(PassInstrument):
     def __init__(self) -> None:
         self.stages: set[str] = set()
         self._before: list[Any] = []
-        self._kept: list[Any] = []
+        self._alive: list[Any] = []
         """Objects of all moments: one that is gone would give its identity to another one."""
 
     def run_before_stage(self, program: Program, stage: str) -> None:
@@ -61,5 +61,5 @@ class Changes(PassInstrument):
             return [self._value(v) for v in value]
         if isinstance(value, dict):
             return [(self._value(k), self._value(v)) for k, v in value.items()]
-        self._kept.append(value)
+        self._alive.append(value)
         return id(value)

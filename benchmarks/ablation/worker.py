@@ -42,7 +42,7 @@ def main() -> None:
             record.switches[switch] = _result(builder, switch, artifact, measured, record, float(seconds))
             wrong = record.switches[switch].get("difference", 0.0) > about.difference
             record.switches[switch] |= {"wrong": True} if wrong else {}
-            print(f"{switch}: {_said(record.switches[switch])}, {time.perf_counter() - started:.0f} s", flush=True)
+            print(f"{switch}: {_summary(record.switches[switch])}, {time.perf_counter() - started:.0f} s", flush=True)
         record.save()
 
 
@@ -76,7 +76,7 @@ def _sizes(build: Build) -> dict[str, int]:
     }
 
 
-def _said(result: dict[str, Any]) -> str:
+def _summary(result: dict[str, Any]) -> str:
     if "ratio" not in result:
         return result.get("failed", "same")
     wrong = ", WRONG" if result.get("wrong") else ""

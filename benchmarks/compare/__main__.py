@@ -180,7 +180,7 @@ def _page(results: dict[str, Any], counts: list[str], options: argparse.Namespac
 
 `{_command()}` wrote this page: {benchmarks._processor()} (vectors of {8 * Compiler(mcpu=options.mcpu).machine().vector_bytes} bits), {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
 
-{precision.said}{_OLDER if options.mcpu == older.LEVEL else ""} Each engine has a process of its
+{precision.description}{_OLDER if options.mcpu == older.LEVEL else ""} Each engine has a process of its
 own; the processes take turns, {options.seconds:g} s in sum for each, and are stopped while others run. Times are milliseconds of a run: the best, and the median in
 parentheses. The ratio is irtool's best time over that of the better peer: below 1 irtool is faster.
 

@@ -77,15 +77,17 @@ def _addresses(library: Path) -> list[int]:
     """Where the code of a library has the instruction."""
     return [
         int(m[1], 16)
-        for m in re.finditer(r"^ *([0-9a-f]+):\s+cpuid\b", _said("objdump", "-dw", "--no-show-raw-insn", library), re.M)
+        for m in re.finditer(
+            r"^ *([0-9a-f]+):\s+cpuid\b", _output_of("objdump", "-dw", "--no-show-raw-insn", library), re.M
+        )
     ]
 
 
 def _segments(library: Path) -> list[tuple[int, int, int]]:
     """Offset in the file, address, and size in bytes of what is loaded."""
-    rows = re.finditer(r"^ *LOAD +(0x\w+) +(0x\w+) +0x\w+ +(0x\w+)", _said("readelf", "-lW", library), re.M)
+    rows = re.finditer(r"^ *LOAD +(0x\w+) +(0x\w+) +0x\w+ +(0x\w+)", _output_of("readelf", "-lW", library), re.M)
     return [(int(r[1], 16), int(r[2], 16), int(r[3], 16)) for r in rows]
 
 
-def _said(*command: str | Path) -> str:
+def _output_of(*command: str | Path) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout

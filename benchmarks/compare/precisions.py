@@ -19,7 +19,7 @@ class Precision:
     """How networks are compared in one precision.
 
     Attributes:
-        said: the input of the engines, as a sentence of the page.
+        description: the input of the engines, as a sentence of the page.
         page: name of the page in docs, without its ending.
         networks: keys of `export.NETWORKS`; empty for all.
         model: the ONNX file that all engines get, from the one of the export.
@@ -29,7 +29,7 @@ class Precision:
         difference: how far irtool's output may be from the reference's, relative to the largest; what is further is a failure.
     """
 
-    said: str
+    description: str
     page: str
     networks: tuple[str, ...] = ()
     model: Callable[[Path], Path] = _as_exported

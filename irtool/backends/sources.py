@@ -86,14 +86,14 @@ class Request:
         sample: the random inputs of an entry and what the interpreter gives for them. Raises IrError if this machine cannot
             hold them.
         folder: an empty folder in which `emit` may begin what `build` is to do there; None: it writes only.
-        held: what is to be ended where the build ends before its time.
+        resources: what is to be ended where the build ends before its time.
     """
 
     name: str
     emit: str
     sample: Callable[[HostFunction], Sample]
     folder: Path | None = None
-    held: ExitStack = field(default_factory=ExitStack)
+    resources: ExitStack = field(default_factory=ExitStack)
 
 
 @dataclass

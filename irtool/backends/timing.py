@@ -64,10 +64,10 @@ class TimingJob:
             for name, content in self.files.items():
                 (folder / name).write_bytes(content)
             for command in self.commands:
-                _said(command, folder, patience)
+                _output_of(command, folder, patience)
 
             def once(runner: Sequence[str]) -> float:
-                output = _said([*runner, str(folder / self.program)], folder, patience)
+                output = _output_of([*runner, str(folder / self.program)], folder, patience)
                 try:
                     return float(output)
                 except ValueError:
@@ -77,7 +77,7 @@ class TimingJob:
             yield once
 
 
-def _said(command: Sequence[str], folder: Path, patience: float) -> str:
+def _output_of(command: Sequence[str], folder: Path, patience: float) -> str:
     import shlex
     import subprocess
 

@@ -42,7 +42,7 @@ def report_comparison(
     if not problem and worst > tolerance:
         problem = f"by {worst:.3g}, more than {limit}"
         exact = in_double()
-        errors = _judge(left, right, value_leaves(exact), tolerance) if exact is not None else None
+        errors = _largest_errors(left, right, value_leaves(exact), tolerance) if exact is not None else None
         if errors is not None:
             (first, second), fits = errors
             error_text = f"the errors are {first:.2g} by {one} and {second:.2g} by {two}, judged in double precision"
@@ -86,7 +86,7 @@ def _mismatch(one: str, left: Sequence[Any], two: str, right: Sequence[Any]) -> 
     return ""
 
 
-def _judge(
+def _largest_errors(
     left: Sequence[Any], right: Sequence[Any], exact: Sequence[Any], tolerance: float
 ) -> tuple[tuple[float, float], bool] | None:
     """The largest errors of both, and whether each output's second is no worse than its first; None for other outputs."""

@@ -78,9 +78,9 @@ class OnnxInput:
                 open_extents=not is_settled,
             )
         # arrays of inputs take the place of defaults
-        anew = known.theirs.keys() | {n for n in param_facts.values if n in defaults}
+        anew = known.other_weights.keys() | {n for n in param_facts.values if n in defaults}
         merged = ParameterFile(self.name, {n: a for n, a in weights.items() if n not in anew})
-        merged.join(known.theirs)
+        merged.join(known.other_weights)
         shapes = {names.get(n, n): s for n, s in known.shapes.items() if n not in known.values}
         return module, replace(param_facts, shapes=shapes, bound=merged, names=names), diagnostics
 
@@ -90,7 +90,7 @@ class _Known:
 
     Attributes:
         values: of inputs that become constants.
-        theirs: the other weights that are given.
+        other_weights: the other weights that are given.
         shapes: of inputs: those given, and those of arrays where the model leaves the shape open.
     """
 
@@ -102,7 +102,7 @@ class _Known:
 
         own = {relay: name for name, relay in names.items()}
         self.values: dict[str, Any] = {}
-        self.theirs = ParameterFile()
+        self.other_weights = ParameterFile()
         for name, array in param_facts.weights.items():
             input = name if name in inputs else own.get(name)
             if input is None and name in defaults:
@@ -110,7 +110,7 @@ class _Known:
             if input is not None:
                 self.values[input] = array
             else:
-                self.theirs.join(ParameterFile(param_facts.weights.origins[name], {name: array}))
+                self.other_weights.join(ParameterFile(param_facts.weights.origins[name], {name: array}))
         self.shapes = {own.get(n, n) if n not in inputs else n: s for n, s in param_facts.shapes.items()}
         for name, array in param_facts.values.items():
             input = name if name in inputs else own.get(name, "")

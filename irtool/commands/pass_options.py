@@ -56,7 +56,7 @@ def _config(ctx: click.Context, option: click.Parameter, values: Sequence[str]) 
     return tuple(config.items())
 
 
-def _made(texts: Sequence[str]) -> tuple[Any, ...]:
+def _parse_instruments(texts: Sequence[str]) -> tuple[Any, ...]:
     if not texts:
         return ()
     from ..passes.instruments import parse_instrument
@@ -104,7 +104,7 @@ def _choice(
     load: tuple[str, ...],
 ) -> PassChoice:
     """The options as one value; unknown names are refused at once, before anything is read."""
-    instruments = _made(instrument_texts)
+    instruments = _parse_instruments(instrument_texts)
     passes = tuple(p for p in pipelines if p.strip())
     chosen = PassChoice(passes, require_pass, disable_pass, pass_config, load, instrument_texts, instruments)
     if require_pass or disable_pass or pass_config:

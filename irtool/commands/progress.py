@@ -70,7 +70,7 @@ def _raw(stream: Any) -> Any:
 class _Bar:
     def __init__(self, what: str) -> None:
         self.start = time.monotonic()
-        self.told: tuple[str, int, int] = (what, 0, 0)
+        self.latest: tuple[str, int, int] = (what, 0, 0)
         self.shown: Any = None
         self.task: Any = None
         self.lock = threading.RLock()
@@ -81,14 +81,14 @@ class _Bar:
     def step(self, what: str, done: int, total: int) -> None:
         """Shows that so many steps of all are done."""
         with self.lock:
-            self.told = what, done, total
+            self.latest = what, done, total
             if self.shown is not None:
                 self._update()
             elif time.monotonic() - self.start >= _PATIENCE:
                 self._show()
 
     def _update(self) -> None:
-        what, done, total = self.told
+        what, done, total = self.latest
         # rich leaves a column with None unchanged
         self.shown.update(self.task, description=visible(what), completed=min(done, total), total=total or None)
 

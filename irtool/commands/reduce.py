@@ -178,7 +178,7 @@ def command(
             _require_inputs(case.module, expected)
         raise IrError(f"{file} is not interesting: {_missing(expected, check_command)}")
     if not quiet:
-        click.echo(f"looking for: {predicate.said()}", err=True)
+        click.echo(f"looking for: {predicate.describe()}", err=True)
     start = time.monotonic()
     best, tried = _reduced(case, predicate, verbose)
     _finish(best, predicate, check_command, expected, chosen, level, output)

@@ -63,7 +63,7 @@ class Artifact:
         """The module after its passes; None if the build came from the cache or was loaded."""
         self.cached = False
         """True for an earlier build of the same module, found in the cache."""
-        self._kept: Path | None = None
+        self._graph_folder: Path | None = None
         """The folder that holds the graph and its constants."""
 
     @property
@@ -78,18 +78,18 @@ class Artifact:
 
     def graph_json(self) -> str:
         """The graph for TVM's graph executor. Raises IrError for a network that is not straight-line code, or a graph that was not kept."""
-        if self._kept is not None:
-            return (self._kept / f"{self.name}.graph.json").read_text(encoding="utf-8")
+        if self._graph_folder is not None:
+            return (self._graph_folder / f"{self.name}.graph.json").read_text(encoding="utf-8")
         from .graph import graph_json
 
         return graph_json(self._module(), next(iter(self._entries)))
 
     def params(self) -> dict[str, Any]:
         """The constants of that graph, after the passes, by their names in it: `p0`, `p1`, …. Raises as `graph_json` does."""
-        if self._kept is not None:
+        if self._graph_folder is not None:
             from ..parser.params import read_params
 
-            return dict(read_params(self._kept / f"{self.name}.params"))
+            return dict(read_params(self._graph_folder / f"{self.name}.params"))
         from .graph import graph_constants
 
         return graph_constants(self._module(), next(iter(self._entries)))

@@ -32,7 +32,7 @@ def load(path: str | os.PathLike[str]) -> Artifact:
     library = folder / about["library"]
     backend = about.get("backend", "c")
     artifact = Artifact(about["name"], entries, files, about["report"], library, weights, backend=backend)
-    artifact._kept = folder if f"{about['name']}.graph.json" in about["files"] else None
+    artifact._graph_folder = folder if f"{about['name']}.graph.json" in about["files"] else None
     return artifact
 
 

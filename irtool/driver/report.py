@@ -131,7 +131,7 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
     for at, s in enumerate(steps(body)):
         if isinstance(s, Loop):
             end = at + len(steps([s])) - 1
-            for c in s.carried:
+            for c in s.state:
                 lifetimes.setdefault(c, [at, at])[1] = end
         if isinstance(s, RunKernel):
             scratch += [_scratch(function, s, b, at) for b in _offsets(s)]

@@ -182,14 +182,14 @@ class Session:
             emission.report["precision"] = {
                 "dtype": dtype_of_precision(options.precision),
                 "error": measured,
-                **_told(lowered),
+                **_precision_fields(lowered),
             }
             if lowered.unchanged[0]:
                 emission.notes = (*emission.notes, f"note: {unchanged_sentence(options.precision, *lowered.unchanged)}")
         return emission
 
 
-def _told(lowered: Lowered) -> dict[str, Any]:
+def _precision_fields(lowered: Lowered) -> dict[str, Any]:
     """The fields of a report on a lower precision beside its error."""
     fields: dict[str, Any] = {"calibrated": asdict(lowered.calibrated)} if lowered.calibrated is not None else {}
     stay, layers = lowered.unchanged

@@ -56,7 +56,7 @@ class Specializer:
         self.module = module
         self.entry = entry
         self._compile = compile
-        self._made: dict[Any, tuple[Any, list[int]]] = {}
+        self._artifacts: dict[Any, tuple[Any, list[int]]] = {}
         self._compiling = threading.Lock()
 
     def run(self, inputs: Sequence[Any] | Mapping[str, Any], runner: Sequence[str] = ()) -> Any:
@@ -85,7 +85,7 @@ class Specializer:
         for bound in ([], small, everything):
             key = (shapes, tuple((n, values[n].tobytes()) for n in bound))
             try:
-                artifact, taken = self._made.get(key) or self._make(key, values, bound)
+                artifact, taken = self._artifacts.get(key) or self._make(key, values, bound)
             except IrError as refused:
                 error = error or refused
                 continue
@@ -97,9 +97,9 @@ class Specializer:
     def _make(self, key: Any, values: Sequence[Any], bound: Sequence[int]) -> tuple[Any, list[int]]:
         """The artifact for a case, compiled unless another thread has done so meanwhile."""
         with self._compiling:
-            result = self._made.get(key)
+            result = self._artifacts.get(key)
             if result is None:
-                result = self._made[key] = (self._compile(self._special(values, bound)), list(bound))
+                result = self._artifacts[key] = (self._compile(self._special(values, bound)), list(bound))
             return result
 
     def _special(self, values: Sequence[Any], bound: Sequence[int]) -> Module:

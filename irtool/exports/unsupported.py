@@ -20,22 +20,22 @@ class Unsupported:
     """
 
     format: str
-    _found: dict[tuple[str, str], list[Span | None]] = field(default_factory=dict)
+    _spans: dict[tuple[str, str], list[Span | None]] = field(default_factory=dict)
     _help: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def add(self, what: str, reason: str, span: Span | None, help: str = "") -> None:
         """Notes one use of `what`; `reason` is a clause that follows a colon."""
-        self._found.setdefault((what, reason), []).append(span)
+        self._spans.setdefault((what, reason), []).append(span)
         if help:
             self._help[what, reason] = help
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._spans)
 
     def diagnostics(self) -> list[Diagnostic]:
         """One for each subject and reason, at its first place; a note counts the others and says where they are."""
         diagnostics = []
-        for (what, reason), spans in self._found.items():
+        for (what, reason), spans in self._spans.items():
             known_spans = [s for s in spans if s is not None]
             times = "" if len(spans) == 1 else f" ({len(spans)} uses)"
             others = [f"{s.line}:{s.column}" for s in known_spans[1 : _SHOWN + 1]]
@@ -54,5 +54,5 @@ class Unsupported:
 
     def check(self) -> None:
         """Raises IrError if there is anything to report."""
-        if self._found:
+        if self._spans:
             raise IrError(self.diagnostics())

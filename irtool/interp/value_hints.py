@@ -38,7 +38,7 @@ class Uses:
     """`of(parameter, path)`: typical values of a tensor in it, or None if its uses do not tell."""
 
     def __init__(self, function: Function, module: Module | None = None) -> None:
-        self._found: dict[Expr, dict[Path, Typical]] = {}
+        self._hints: dict[Expr, dict[Path, Typical]] = {}
         self._values: dict[Var, list[Expr]] = {}
         """What variables stand for: the value of a `let`, the arguments of all calls."""
         self._changed = False
@@ -66,7 +66,7 @@ class Uses:
     def of(self, parameter: Var, path: Path = ()) -> Typical | None:
         """Typical values of the tensor at this place in the parameter."""
         result = None
-        for place, typical in self._found.get(parameter, {}).items():
+        for place, typical in self._hints.get(parameter, {}).items():
             if path[: len(place)] == place:
                 result = of_both(result, typical)
         return result
@@ -76,7 +76,7 @@ class Uses:
         stack = [e]
         while hint is not None and stack:
             e = stack.pop()
-            known_hints = self._found.setdefault(e, {})
+            known_hints = self._hints.setdefault(e, {})
             new = of_both(known_hints.get(path), hint)
             if new is not None and new != known_hints.get(path):
                 known_hints[path] = new
@@ -87,7 +87,7 @@ class Uses:
         """Hands the typical values of an expression on to its operands."""
         if isinstance(e, Call) and isinstance(e.op, Op):
             self._follow_operator(e, e.op.operator)
-        for path, hint in list(self._found.get(e, {}).items()):
+        for path, hint in list(self._hints.get(e, {}).items()):
             if isinstance(e, Tuple):
                 for n, f in enumerate(e.fields):
                     if not path or path[0] == n:
@@ -107,7 +107,7 @@ class Uses:
 
     def _follow_operator(self, e: Call, operator: type[Operator]) -> None:
         hint = None
-        for typical in self._found.get(e, {}).values():
+        for typical in self._hints.get(e, {}).values():
             hint = of_both(hint, typical)
         attrs = e.attrs if isinstance(e.attrs, Operator) else operator.make()
         argument_hints = attrs.typical([a.checked_type for a in e.args], e.checked_type, hint)

@@ -27,7 +27,7 @@ def odd_weights(module: Module, weights: Mapping[str, Any]) -> list[Diagnostic]:
     return [
         Diagnostic(f"{name} holds {oddity}", span, "warning")
         for name, span, values in _weights(module, weights)
-        if (oddity := _said(np.asarray(values)))
+        if (oddity := _describe(np.asarray(values)))
     ]
 
 
@@ -51,7 +51,7 @@ def _widened(bits: Any) -> Any:
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
-def _said(values: Any) -> str:
+def _describe(values: Any) -> str:
     """The number of NaN or infinite elements, in words; empty if none is, or if those that are make a mask."""
     if values.dtype.kind != "f" and values.dtype.name != "bfloat16":
         return ""

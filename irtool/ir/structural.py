@@ -209,7 +209,7 @@ class _Writer:
             return [f"again #{self.number[v]}"]
         self.number[v] = self.count
         self.count += 1
-        return ["var", v.type_annotation, _said(v.virtual_device)]
+        return ["var", v.type_annotation, _known_device(v.virtual_device)]
 
     def constant(self, c: Constant) -> None:
         if self.apart:
@@ -226,7 +226,7 @@ class _Writer:
         head: list[Any] = [f"fn {len(f.params)} {len(f.type_params)}"]
         head.append(_BindTypes(f.type_params))
         head += [_Bind(p) for p in f.params]
-        head += [f.ret_type, f.attrs or None, _said(f.virtual_device), f.body, _UNBIND]
+        head += [f.ret_type, f.attrs or None, _known_device(f.virtual_device), f.body, _UNBIND]
         return head
 
     def call(self, e: Call) -> list[Any]:
@@ -321,7 +321,7 @@ class _Writer:
         return None
 
 
-def _said(device: Any) -> Any:
+def _known_device(device: Any) -> Any:
     """A device that says something, or None."""
     return None if getattr(device, "is_unconstrained", False) and device.missing is None else device
 

@@ -20,7 +20,7 @@ class Blocks:
 
     def __init__(self) -> None:
         self.steps: list[list[Step]] = [[]]
-        self._made: list[set[Slot]] = [set()]
+        self._temporaries: list[set[Slot]] = [set()]
         self._count = 0
         # The known values, and for each block the values that it replaced.
         self._known: Known = ({}, [[]])
@@ -37,12 +37,12 @@ class Blocks:
     def open(self) -> None:
         """Begins a branch's arm."""
         self.steps.append([])
-        self._made.append(set())
+        self._temporaries.append(set())
         self._known[1].append([])
 
     def close(self) -> list[Step]:
         """Ends the innermost arm; its steps."""
-        self._made.pop()
+        self._temporaries.pop()
         values, learned = self._known
         for e, before in reversed(learned.pop()):
             if before is None:
@@ -74,14 +74,14 @@ class Blocks:
         """A temporary of the innermost block, or of another one."""
         self._count += 1
         slot = Slot(f"t{self._count}", shape, dtype)
-        self._made[level].add(slot)
+        self._temporaries[level].add(slot)
         return slot
 
     def deliver(self, source: Slot, target: Slot) -> None:
         """Makes the value of `source` appear in `target`: by computing it there, or else by copying."""
         source = source.resolve()
-        if source in self._made[-1]:
-            self._made[-1].discard(source)
+        if source in self._temporaries[-1]:
+            self._temporaries[-1].discard(source)
             source.forward = target
         else:
             self.add(CopySlot(source, target))

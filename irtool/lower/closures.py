@@ -63,7 +63,7 @@ class Captures:
                 continue
             stack.pop()
             if c not in self._captures:
-                self._captures[c] = self._moved(c) if isinstance(c, _Moved) else self._made(c)
+                self._captures[c] = self._moved(c) if isinstance(c, _Moved) else self._capture(c)
         return self._captures[closure]
 
     def inside(self, closure: Closure) -> tuple[Closure, list[Slot]]:
@@ -91,7 +91,7 @@ class Captures:
         number, slots, names = self._captures[c.origin]
         return Capture(number, tuple(map(c.place, slots)), names)
 
-    def _made(self, c: Closure) -> Capture:
+    def _capture(self, c: Closure) -> Capture:
         order: dict[Slot, int] = {}
         names: list[str] = []
 

@@ -95,10 +95,10 @@ class _Looped:
         self.places: dict[Slot, Slot] = {}
         for m in self.members:
             self.places.update(zip(m.results, self.start.results))
-        self.carried: dict[Slot, Slot] = {}
+        self.state: dict[Slot, Slot] = {}
         for param, same in self._values().items():
             if same is None:
-                same = self.carried[param] = Slot(param.name, param.shape, param.dtype)
+                same = self.state[param] = Slot(param.name, param.shape, param.dtype)
             self.places[param] = same
 
     def _values(self) -> dict[Slot, Slot | None]:
@@ -122,8 +122,8 @@ class _Looped:
     def build(self) -> HostFunction:
         f = self.start
         bodies = [self._body(m.body) for m in self.members]
-        begin = [CopySlot(p, self.carried[p]) for p in f.params if p in self.carried]
-        body: list[Step] = [*begin, Loop(bodies, list(self.carried.values()))]
+        begin = [CopySlot(p, self.state[p]) for p in f.params if p in self.state]
+        body: list[Step] = [*begin, Loop(bodies, list(self.state.values()))]
         return replace(f, body=body)
 
     def _body(self, root: Sequence[Step]) -> list[Step]:
@@ -170,7 +170,7 @@ class _Looped:
         """A call as the steps to the next iteration."""
         number = self.number[s.function]
         params = self.members[number].params
-        moves = {self.carried[p]: self._place(x) for x, p in zip(s.inputs, params) if p in self.carried}
+        moves = {self.state[p]: self._place(x) for x, p in zip(s.inputs, params) if p in self.state}
         return [*parallel_moves(moves), Again(number, [t for t, source in moves.items() if source is t])]
 
 

@@ -209,11 +209,11 @@ class _Frame:
                 self._touch(s.target, self.clock)
                 self.moves.add(self.clock, s)
             elif isinstance(s, Loop):
-                self.moves.carried.update(dict.fromkeys(s.carried))
-                stack.append((lambda s=s: self._touch_all(s.carried), False))
+                self.moves.state.update(dict.fromkeys(s.state))
+                stack.append((lambda s=s: self._touch_all(s.state), False))
                 for body in reversed(s.bodies):
                     self._enter(stack, body, ends)
-                self._touch_all(s.carried)
+                self._touch_all(s.state)
             elif isinstance(s, Branch):
                 self._touch(s.cond, self.clock, True)
                 self._touch_all(s.results)
@@ -221,7 +221,7 @@ class _Frame:
                 self._enter(stack, s.then, ends)
             else:
                 assert isinstance(s, Again)
-                for slot in s.kept:
+                for slot in s.unchanged:
                     self._touch(slot, self.clock, True)
             self.clock += 1
 

@@ -33,7 +33,7 @@ class Moves:
     """
 
     def __init__(self) -> None:
-        self.carried: dict[Slot, None] = {}
+        self.state: dict[Slot, None] = {}
         self.copies: list[tuple[int, CopySlot]] = []
         self._reads: dict[Slot, list[int]] = {}
         self._ends: list[int] = []
@@ -59,12 +59,12 @@ class Moves:
 
     def read(self, slot: Slot, at: int) -> None:
         """A slot is read."""
-        if slot in self.carried:
+        if slot in self.state:
             self._reads.setdefault(slot, []).append(at)
 
     def add(self, at: int, s: CopySlot) -> None:
         """A copy to a slot that is carried, or another one."""
-        if s.target.resolve() in self.carried:
+        if s.target.resolve() in self.state:
             self.copies.append((at, s))
 
     def sort(self) -> None:
@@ -149,7 +149,7 @@ def share_moved(
         if source.kind != TEMP:
             continue
         a, b = group[target], group[source]
-        if a is b or a.size != b.size or any(m in moves.carried for m in members[b]):
+        if a is b or a.size != b.size or any(m in moves.state for m in members[b]):
             continue
         inside = set(members[b])
         if any(first <= b.last and b.first <= last and of not in inside for first, last, of in written[target]):

@@ -31,7 +31,7 @@ class Ranks:
     ascending: bool
 
     @property
-    def held(self) -> str:
+    def rank_dtype(self) -> str:
         """The dtype that ranks are held in."""
         return "int64" if self._bits > 32 else "int32"
 
@@ -51,25 +51,27 @@ class Ranks:
 
     def _of_integer(self, x: Any) -> Any:
         if self.dtype in ("uint32", "uint64"):
-            return te.bitwise_xor(te.reinterpret(self.held, x), te.min_value(self.held))
-        rank = te.cast(x, self.held)
+            return te.bitwise_xor(te.reinterpret(self.rank_dtype, x), te.min_value(self.rank_dtype))
+        rank = te.cast(x, self.rank_dtype)
         return rank - (1 << (self._bits - 1)) if dtypes.is_unsigned(self.dtype) else rank
 
     def _of_float(self, x: Any) -> Any:
         wide = te.cast(x, f"float{self._bits}")
-        bits = te.reinterpret(self.held, wide)
-        largest = te.max_value(self.held)
+        bits = te.reinterpret(self.rank_dtype, wide)
+        largest = te.max_value(self.rank_dtype)
         # Of negative numbers all bits but the sign are turned over: -2 < -1.
-        rank = te.bitwise_xor(bits, te.bitwise_and(te.shift_right(bits, te.const(self._bits - 1, self.held)), largest))
-        rank = te.select(te.equal(wide, te.const(0, wide.dtype)), te.const(0, self.held), rank)
+        rank = te.bitwise_xor(
+            bits, te.bitwise_and(te.shift_right(bits, te.const(self._bits - 1, self.rank_dtype)), largest)
+        )
+        rank = te.select(te.equal(wide, te.const(0, wide.dtype)), te.const(0, self.rank_dtype), rank)
         return te.select(te.not_equal(wide, wide), largest, rank)
 
     def digit(self, rank: Any, number: int) -> Any:
         """Byte `number` of a rank, from 0 for the lowest one, as 0 … 255 in the order of ranks."""
-        high = te.shift_right(rank, te.const(8 * number, self.held)) if number else rank
+        high = te.shift_right(rank, te.const(8 * number, self.rank_dtype)) if number else rank
         if number == self.digits - 1:
             return te.cast(high + _HALF, "int32")
-        return te.cast(te.bitwise_and(high, te.const(_BINS - 1, self.held)), "int32")
+        return te.cast(te.bitwise_and(high, te.const(_BINS - 1, self.rank_dtype)), "int32")
 
 
 def ranks_of(x: Any, ascending: bool) -> Any:
@@ -98,7 +100,7 @@ class Radix:
         """The last of the `k` first ranks of `count` (at least as many) in order, and how many of these are equal to it."""
         ib, ranks = self.ib, self.ranks
         left = ib.local("int32", k)
-        prefix = ib.local(ranks.held, te.const(0, ranks.held))
+        prefix = ib.local(ranks.rank_dtype, te.const(0, ranks.rank_dtype))
         for number in reversed(range(ranks.digits)):
             self._clear()
             is_first = number == ranks.digits - 1
@@ -107,13 +109,13 @@ class Radix:
                 if is_first:
                     self._count(ranks.digit(r, number), 1)
                 else:
-                    above = te.shift_right(r, te.const(8 * (number + 1), ranks.held))
+                    above = te.shift_right(r, te.const(8 * (number + 1), ranks.rank_dtype))
                     self._count(ranks.digit(r, number), te.cast(te.equal(above, prefix()), "int32"))
             digit = ib.local("int32", te.const(0, "int32"))
             with ib.while_(self.counts[digit()] < left()):
                 left.set(left() - self.counts[digit()])
                 digit.set(digit() + 1)
-            chosen = te.cast(digit(), ranks.held)
+            chosen = te.cast(digit(), ranks.rank_dtype)
             prefix.set(chosen - _HALF if is_first else prefix() * _BINS + chosen)
         return ib.let(prefix()), ib.let(left())
 

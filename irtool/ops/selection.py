@@ -1,6 +1,6 @@
 """The first elements of sorted rows, by their ranks: the last of them is found, then all that are no later, and these are sorted.
 
-Where a row is long, the first rank of each of many blocks is found before, in vectors: with `kept` of these no later than a bound, what is
+Where a row is long, the first rank of each of many blocks is found before, in vectors: with `count` of these no later than a bound, what is
 later than that bound is none of the first elements. So most of a row is compared once with one number.
 """
 
@@ -30,7 +30,7 @@ def ranks_and_bounds(x: Any, axis: int, ascending: bool, count: int) -> list[Any
     line = ranks_of(x, ascending)
     extent = x.shape[axis]
     size = _block(extent, count)
-    width = BLOCKS_BESIDE // dtypes.itemsize(ranks.held)
+    width = BLOCKS_BESIDE // dtypes.itemsize(ranks.rank_dtype)
     blocks = extent // (size * width)
     if size < _LEAST_BLOCK or blocks * width < count:
         return [line]

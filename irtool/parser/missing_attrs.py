@@ -39,7 +39,7 @@ def undecided_call(module: Module) -> Call | None:
     """A call of the module whose attributes are not known, or None."""
     for f in module.relay_functions.values():
         for e in post_order(f):
-            if isinstance(e, Call) and type(e.attrs) in _UNDECIDED.values():
+            if isinstance(e, Call) and type(e.attrs) in _OPEN_SUBCLASSES.values():
                 return e
     return None
 
@@ -56,15 +56,15 @@ def _is_missing(value: Any) -> bool:
 
 
 def _of(operator: type[Operator], values: dict[str, Any]) -> Operator:
-    return _undecided(operator)(**values)
+    return _open_subclass(operator)(**values)
 
 
-_UNDECIDED: dict[type[Operator], type[Operator]] = {}
+_OPEN_SUBCLASSES: dict[type[Operator], type[Operator]] = {}
 
 
-def _undecided(operator: type[Operator]) -> type[Operator]:
+def _open_subclass(operator: type[Operator]) -> type[Operator]:
     """The subclass of undecided attributes; made once, since attributes are equal within one class only."""
-    result = _UNDECIDED.get(operator)
+    result = _OPEN_SUBCLASSES.get(operator)
     if result is not None:
         return result
 
@@ -78,5 +78,5 @@ def _undecided(operator: type[Operator]) -> type[Operator]:
         return _of, (operator, {f.name: getattr(self, f.name) for f in dataclasses.fields(self)})
 
     body = {"relate": relate, "evaluate": refuse, "compute": refuse, "__reduce__": reduce, "__doc__": operator.__doc__}
-    result = _UNDECIDED[operator] = type(operator.__name__, (operator,), body)
+    result = _OPEN_SUBCLASSES[operator] = type(operator.__name__, (operator,), body)
     return result

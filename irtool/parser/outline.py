@@ -56,7 +56,7 @@ def outline(text: str, filename: str = "<text>") -> Outline:
     builder: Any = _Roles(result, diagnostics)
     tables = load()
     words = words_of_form(tables, source, diagnostics, form)
-    Reader(tables, builder, start, form.lines_bind).run(_kept(words, result.words))
+    Reader(tables, builder, start, form.lines_bind).run(_recorded(words, result.words))
     diagnostics.check()
     for span in form.lowered.values():
         result.words.append((LOWERED, source.text[span.start : span.end], span.start))
@@ -67,7 +67,7 @@ def outline(text: str, filename: str = "<text>") -> Outline:
     return result
 
 
-def _kept(words: Iterator[Word], into: list[Word]) -> Iterator[Word]:
+def _recorded(words: Iterator[Word], into: list[Word]) -> Iterator[Word]:
     """The words as they are; those that stand in the text are put into the list."""
     for word in words:
         if word[1]:
@@ -96,7 +96,7 @@ class _Roles:
             "bind_graph": self._bind_graph,
             "second": self._second,
         }
-        self._found = outline
+        self._outline = outline
 
     def __getattr__(self, name: str) -> Callable[[list[Any], int, int], None]:
         return self._methods.get(name, _nothing)
@@ -106,12 +106,12 @@ class _Roles:
         self._diagnostics.error(message, Span(self.source, start, end), **more)
 
     def _bind_graph(self, values: list[Any], start: int, end: int) -> None:
-        self._found.binders.add(start)
-        self._found.statements.add(end)
+        self._outline.binders.add(start)
+        self._outline.statements.add(end)
 
     def _second(self, values: list[Any], start: int, end: int) -> None:
         if self._text[start] == "{":
-            self._found.blocks.add(end - 1)
+            self._outline.blocks.add(end - 1)
 
 
 def _nothing(values: list[Any], start: int, end: int) -> None:

@@ -97,13 +97,13 @@ class _Reducer(PrecisionConverter):
         self.rounded: dict[Expr, Expr] = {}
         self.readers: Counter[Expr] = Counter()
         order = post_order(function)
-        self.last, self.kept = _last_layers(order)
+        self.last, self.exact_layers = _last_layers(order)
         if most_uses:
-            self.kept.update(p for p in _products(order) if not _has_gain(p, most_uses))
+            self.exact_layers.update(p for p in _products(order) if not _has_gain(p, most_uses))
         self.stored: set[Expr] = set()
         for e in order:
             self.readers.update(children(e))
-            if not _is_elementwise(e) and e not in self.kept:
+            if not _is_elementwise(e) and e not in self.exact_layers:
                 self.stored.update(children(e))
 
     def run(self) -> Function:
@@ -131,7 +131,7 @@ class _Reducer(PrecisionConverter):
     def category(self, e: Call) -> str:
         if not isinstance(e.op, Op):
             return "never"  # parameters and results of functions have the types that they had
-        if e in self.kept:
+        if e in self.exact_layers:
             return "never"
         return "always" if e.op.operator.sums_products() else super().category(e)
 

@@ -19,7 +19,7 @@ class References:
     def __init__(self) -> None:
         self.entries: dict[str, list[Any]] = {}
         self._known: dict[object, str] = {}
-        self._kept: list[Any] = []
+        self._alive: list[Any] = []
         self.taken: set[tuple[str, int]] = set()
         """Missing objects whose index went to another one: they have to be reserved before anything is printed."""
 
@@ -46,7 +46,7 @@ class References:
                 known = f"meta[{key}][{len(listed)}]"
                 listed.append(node)
             self._known[identity] = known
-            self._kept.append(node)
+            self._alive.append(node)
         return known
 
     @property

@@ -60,7 +60,7 @@ class _Graph:
         self.records: list[Record] = [Record("")]
         self.tensors: list[Constant] = []
         self.numbers: dict[int, int] = {}
-        self.kept: list[Any] = []
+        self.alive: list[Any] = []
         self.tensor_numbers: dict[int, int] = {}
         self.describer = Describer()
 
@@ -78,7 +78,7 @@ class _Graph:
                 number = len(self.records)
                 if shared:
                     self.numbers[id(value)] = number
-                self.kept.append(value)
+                self.alive.append(value)
                 record = self.describer.describe(value)
                 self.records.append(record)
                 for i, (name, field) in enumerate(record.fields):

@@ -132,7 +132,7 @@ class _HostPrinter:
                 inner += [("} else {", depth), *((x, depth + 1) for x in s.other), ("}", depth)]
                 stack += reversed(inner)
             elif isinstance(s, Loop):
-                inner = [(f"loop ({self._all(s.carried)}) {{", depth)]
+                inner = [(f"loop ({self._all(s.state)}) {{", depth)]
                 for n, body in enumerate(s.bodies):
                     inner += [(f"body {n} {{", depth + 1), *((x, depth + 2) for x in body), ("}", depth + 1)]
                 stack += reversed([*inner, ("}", depth)])
@@ -145,7 +145,7 @@ class _HostPrinter:
         if isinstance(s, CopySlot):
             return f"{self._name(s.target)} = {self._name(s.source)}"
         if isinstance(s, Again):
-            loop_state = f", keeping {self._all(s.kept)}" if s.kept else ""
+            loop_state = f", keeping {self._all(s.unchanged)}" if s.unchanged else ""
             return f"again body {s.body}{loop_state}"
         called, place = (s.kernel.name, "") if isinstance(s, RunKernel) else (s.function, f", frame = frame[{s.frame}]")
         if isinstance(s, RunKernel) and s.kernel.has_workspace:

@@ -63,9 +63,9 @@ def measure(
     layers = insertion.plan.layers
     exact: list[Expr] = [layer.end for layer in layers]
     alone = [insertion.alone(layer) for layer in layers]
-    together = [insertion.made[layer.end] for layer in layers]
+    together = [insertion.rewritten[layer.end] for layer in layers]
     outputs = _float_parts(function.body)
-    results = [*exact, *outputs, *alone, *together, *(insertion.made[e] for e in outputs)]
+    results = [*exact, *outputs, *alone, *together, *(insertion.rewritten[e] for e in outputs)]
     whole = run_passes(
         with_results(module, entry, function, results),
         f"InferType,{INTEGERS}" if form == "integer" else "InferType",

@@ -26,13 +26,15 @@ class Largest:
 
     def __init__(self, total: int) -> None:
         """`total`: how many values there will be."""
-        self.kept = total - int(total * PERCENTILE)
+        self.capacity = total - int(total * PERCENTILE)
         self.values = np.zeros(0, np.float32)
 
     def add(self, values: np.ndarray) -> None:
         """Takes values into account."""
         both = np.concatenate([self.values, np.abs(values).ravel()])
-        self.values = np.partition(both, len(both) - self.kept)[-self.kept :] if len(both) > self.kept else both
+        self.values = (
+            np.partition(both, len(both) - self.capacity)[-self.capacity :] if len(both) > self.capacity else both
+        )
 
     @property
     def scale(self) -> float:

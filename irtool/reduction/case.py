@@ -120,7 +120,7 @@ class Case:
             nodes += 1 + len(children(e))
             parts += isinstance(e, _PARTS)
             marks += _marks(e)
-            for t in _held(e):
+            for t in _own_types(e):
                 if isinstance(e, Function):
                     nodes += 1
                 if isinstance(t, TensorType):
@@ -171,7 +171,7 @@ def _marks(e: Expr) -> int:
     return len(e.attrs) if isinstance(e, Function) else 0
 
 
-def _held(e: Expr) -> Iterator[Type]:
+def _own_types(e: Expr) -> Iterator[Type]:
     """The types of a node's parameters, or of a constant."""
     types = [p.checked_type or p.type_annotation for p in e.params] if isinstance(e, Function) else []
     types += [e.checked_type] if isinstance(e, Constant) else []

@@ -111,8 +111,8 @@ def partition(
     pattern: DFPattern, expr: Expr, attrs: dict[str, Any] | None = None, check: Callable[[Expr], bool] | None = None
 ) -> Expr:
     """`expr` with each match made a function and called."""
-    return _partition(pattern, expr, **_given(attrs=attrs, check=check))
+    return _partition(pattern, expr, **_without_none(attrs=attrs, check=check))
 
 
-def _given(**options: Any) -> dict[str, Any]:
+def _without_none(**options: Any) -> dict[str, Any]:
     return {k: v for k, v in options.items() if v is not None}

@@ -71,14 +71,14 @@ class KernelNest:
         """True if all threads of a team run it."""
         return self.selection.team and divide(self.kernel.body) is not None
 
-    def held(self, b: Buffer) -> str:
+    def vector_dtype(self, b: Buffer) -> str:
         """The dtype of vectors that hold its numbers."""
         return held_dtype(b.dtype, self.kernel.native_halves)
 
     def register_type(self, b: Buffer) -> VectorType | None:
         """The type of each vector of a buffer in registers; None if they are scalars."""
         lanes = width_for(b.shape[-1])
-        return VectorType(self.held(b), lanes) if lanes > 1 else None
+        return VectorType(self.vector_dtype(b), lanes) if lanes > 1 else None
 
     def registers(self, b: Buffer) -> Iterator[Register]:
         """The vectors, or scalars, of a buffer in registers."""
@@ -88,7 +88,7 @@ class KernelNest:
         """True if elements of the buffer are bits of 16-bit floats: in memory, and in vectors of such numbers. A variable is a float32."""
         if b.dtype not in HALVES or not is_variable(b, in_vectors):
             return b.dtype in HALVES
-        return b.scope == Scope.REGISTER and b.shape[-1] > 1 and self.held(b) in HALVES
+        return b.scope == Scope.REGISTER and b.shape[-1] > 1 and self.vector_dtype(b) in HALVES
 
     def selected(self) -> Stmt:
         """The nest that is printed: in vectors if it has any."""

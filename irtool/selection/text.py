@@ -258,7 +258,7 @@ class SelectedText(NestText):
         more = [f"places={list(v.places)}"] if v.places else _every(v.stride, 1) if v.channel is None else []
         more += [] if v.channel is None else [f"channel {v.channel.number} of {v.channel.count}"]
         more += [] if v.is_whole else [f"count={v.count}"]
-        more += [word for word, holds in (("words", v.words), ("once", v.once), ("held", v.held)) if holds]
+        more += [word for word, holds in (("words", v.words), ("once", v.once), ("held", v.stays_in_register)) if holds]
         return f"load({', '.join([self._place(v.buffer, v.base), *more])})"
 
     def _place(self, b: Buffer, at: Expr) -> str:

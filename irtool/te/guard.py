@@ -19,7 +19,7 @@ def clip_index(index: Operand, extent: int) -> Expr:
     expr = as_expr(index)
     if dtypes.is_float(expr.dtype):  # a number that int32 does not hold is clipped all the same; NaN gives 0
         expr = minimum(maximum(expr, const(0.0, expr.dtype)), const(float(last), expr.dtype))
-    position = _held(expr)
+    position = _widened(expr)
     low, high = dtypes.int_range(position.dtype)
     if last < high:
         position = minimum(position, const(last, position.dtype))
@@ -30,13 +30,13 @@ def clip_index(index: Operand, extent: int) -> Expr:
 
 def wrap_index(index: Operand, extent: int) -> Expr:
     """The index within `0 … extent - 1` that differs from `index` by a multiple of the extent, as int32."""
-    position = _held(as_expr(index))
+    position = _widened(as_expr(index))
     if extent - 1 > dtypes.int_range(position.dtype)[1]:
         position = cast(position, "int64")
     return cast(floormod(position, const(max(extent, 1), position.dtype)), "int32")
 
 
-def _held(index: Expr) -> Expr:
+def _widened(index: Expr) -> Expr:
     """The number in a dtype that holds every extent: narrow integers as int32, floats cut to int32."""
     if dtypes.is_float(index.dtype) or dtypes.bits(index.dtype) < 32:
         return cast(index, "int32")

@@ -218,15 +218,15 @@ class CopySlot:
 @dataclass(eq=False)
 class Loop:
     """Iterations of bodies, the first iteration of `bodies[0]`. An iteration that ends in `Again` has another one after it; one that ends
-    otherwise is the last. `carried` are the slots that hold values from one iteration to the next."""
+    otherwise is the last. `state` are the slots that hold values from one iteration to the next."""
 
     bodies: list[list[Any]]
-    carried: list[Slot]
+    state: list[Slot]
 
     @property
     def reads(self) -> Sequence[Slot]:
         """The loop-carried slots: each iteration reads the last one's values there."""
-        return self.carried
+        return self.state
 
     @property
     def writes(self) -> Sequence[Slot]:
@@ -236,16 +236,16 @@ class Loop:
 
 @dataclass(eq=False)
 class Again:
-    """`continue` with `bodies[body]` of the enclosing loop. `kept` are the carried slots that this body reads and whose values
+    """`continue` with `bodies[body]` of the enclosing loop. `unchanged` are the carried slots that this body reads and whose values
     did not change; the others were assigned just before."""
 
     body: int = 0
-    kept: list[Slot] = field(default_factory=list)
+    unchanged: list[Slot] = field(default_factory=list)
 
     @property
     def reads(self) -> Sequence[Slot]:
         """The slots that the next iteration finds unchanged."""
-        return self.kept
+        return self.unchanged
 
     @property
     def writes(self) -> Sequence[Slot]:

@@ -89,7 +89,7 @@ def _draw(name: str, blocks: list[Block[Any]], old: set[str]) -> Drawing:
 def _texts(title: str, family: str, details: list[str]) -> list[str]:
     """The lines of the text for a row."""
     if family != "other":
-        return [f"for {title}:{_said(family)}"]
+        return [f"for {title}:{_comment(family)}"]
     if title == _COMPUTE:
         return details
     return [": ".join([title, *details])]
@@ -141,7 +141,7 @@ def _bindings(b: Block[Any]) -> Iterator[tuple[str, str]]:
         yield show_expr(axis), show_expr(value)
 
 
-def _said(family: str) -> str:
+def _comment(family: str) -> str:
     return "" if family == "serial" else f"  // {'reduction' if family == 'reduce' else family}"
 
 

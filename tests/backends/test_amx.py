@@ -177,7 +177,7 @@ class Program:
         self.strategies = [s["strategy"] for k in artifact.report["kernels"] for s in k["stages"]]
         self.out = artifact.report["outputs"][0]
 
-    def wanted(self) -> np.ndarray:
+    def reference(self) -> np.ndarray:
         return np.asarray(irtool.evaluate(self.module, {"x": self.x, **self.params}))
 
     def run(self, times: int = 0) -> tuple[np.ndarray, int]:
@@ -217,10 +217,10 @@ def check_both(program: Program, kinds: tuple[str, str], monkeypatch: pytest.Mon
     assert products > 0 and none == 0
     np.testing.assert_array_equal(tiles, vectors)
     if kinds == PAIRS:
-        want = program.wanted()
+        want = program.reference()
         np.testing.assert_allclose(tiles, want, rtol=2e-2, atol=2e-2 * float(np.abs(want).max()))
     else:
-        np.testing.assert_array_equal(tiles, program.wanted())
+        np.testing.assert_array_equal(tiles, program.reference())
 
 
 @emulated
@@ -346,7 +346,7 @@ def check_natively(case: str, kinds: tuple[str, str], tmp_path: Path) -> None:
     x = np.ascontiguousarray(program.x)
     assert library.m_run(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(got.ctypes.data)) == 0
     if kinds != PAIRS:
-        np.testing.assert_array_equal(got, program.wanted())
+        np.testing.assert_array_equal(got, program.reference())
         return
     other = tmp_path / "emulated"
     other.mkdir()

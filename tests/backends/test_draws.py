@@ -47,7 +47,7 @@ def overflowing():
         yield
 
 
-def given(t: RandomTensor) -> Draw | np.ndarray:
+def values_of(t: RandomTensor) -> Draw | np.ndarray:
     return Draw(t.seed, t.range.low, t.range.high, t.range.whole) if t.range is not None else t.values()
 
 
@@ -61,7 +61,7 @@ def test_c_draws_what_numpy_draws(tmp_path: Path) -> None:
         for shape in SHAPES
     ]
     params = [Parameter(Slot(f"x{n}", t.shape, t.dtype), f"x{n}", "") for n, t in enumerate(tensors)]
-    inputs = [(p, given(t)) for p, t in zip(params, tensors, strict=True)]
+    inputs = [(p, values_of(t)) for p, t in zip(params, tensors, strict=True)]
     lines = ["#include <math.h>", "#include <stdint.h>", "#include <stdio.h>", *INLINE]
     lines += [*definitions(draws.helpers(inputs)), *draws.generator(inputs)]
     body = []

@@ -35,7 +35,7 @@ X86 = platform.machine().lower() in ("x86_64", "amd64")
 LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 
-def made(folder: Path, text: str = TEXT, **options: object) -> irtool.Artifact:
+def build_network(folder: Path, text: str = TEXT, **options: object) -> irtool.Artifact:
     weights = {"w": W, "d": D} if text is TEXT else {}
     return irtool.build(irtool.parse(text), params=weights, name="net", out_dir=folder, **options)  # type: ignore[arg-type]
 
@@ -53,7 +53,7 @@ def test_every_level_of_plainly_compiled_sources_is_right(
 ) -> None:
     if not shutil.which(cc):
         pytest.skip(f"{cc} is not installed")
-    artifact = made(tmp_path, emit="c", cc=cc, weights="file")
+    artifact = build_network(tmp_path, emit="c", cc=cc, weights="file")
     line = [cc, "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-o", "net.so", "net.c", "-lm"]
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
@@ -85,8 +85,8 @@ def names(source: Path) -> list[str]:
 
 @pytest.mark.skipif(not X86, reason="the levels are those of x86-64")
 def test_levels_share_their_weights_and_a_build_for_one_processor_has_none(tmp_path: Path) -> None:
-    several = made(tmp_path / "several", mcpu="x86-64,x86-64-v3,x86-64-v4", emit="obj", vector=True)
-    one = made(tmp_path / "one", mcpu="x86-64-v4", emit="c")
+    several = build_network(tmp_path / "several", mcpu="x86-64,x86-64-v3,x86-64-v4", emit="obj", vector=True)
+    one = build_network(tmp_path / "one", mcpu="x86-64-v4", emit="c")
     assert several.report["weight_bytes"] == one.report["weight_bytes"]
     text = (tmp_path / "several" / "net.c").read_text()
     assert "for x86_64, x86-64, x86-64-v3, x86-64-v4, chosen where it runs; vectors of 128, 256, 512 bits" in text
@@ -131,7 +131,7 @@ def test_stages_that_hold_for_all_levels_come_before_those_of_each() -> None:
 def test_code_without_vectors_is_written_once(tmp_path: Path) -> None:
     text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(3), int64]) { add(%x, %x) }'
     for options in ({"vector": False}, {"mcpu": "portable"}):
-        made(tmp_path, text, emit="c", **options)
+        build_network(tmp_path, text, emit="c", **options)
         assert "LEVEL" not in (tmp_path / "net.c").read_text() or "mcpu" in options
 
 
@@ -171,7 +171,9 @@ def test_a_level_of_arm_is_chosen_where_it_runs(tmp_path: Path) -> None:
     cc = "aarch64-linux-gnu-gcc"
     if not (shutil.which(cc) and shutil.which("qemu-aarch64")):
         pytest.skip("no cross compiler, or no qemu")
-    made(tmp_path, cc=cc, mcpu="armv8-a,armv8.2-a", emit="exe", testbench=True, cflags="-static", weights="inline")
+    build_network(
+        tmp_path, cc=cc, mcpu="armv8-a,armv8.2-a", emit="exe", testbench=True, cflags="-static", weights="inline"
+    )
     for cpu in ("cortex-a53", "max"):
         done = subprocess.run(["qemu-aarch64", "-cpu", cpu, tmp_path / "net"], capture_output=True, check=False)
         assert done.returncode == 0, done.stdout

@@ -20,7 +20,7 @@ ACC = Buffer("acc", (2, 4), "float32", Scope.REGISTER)
 K = Var("k")
 A, B = ir.Read(F, (ACC, (0,))), ir.Read(F, (ACC, (1,)))
 HELD = ir.LoadVector(F, X, const(0), 1, 4)
-HELD.held = HELD.named = True
+HELD.stays_in_register = HELD.named = True
 
 VALUES: dict[str, ir.Value] = {
     "%2: int32x4 = lane()": ir.Lanes(I),

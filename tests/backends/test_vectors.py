@@ -81,7 +81,7 @@ def test_shuffles_pick_the_elements_of_a_channel() -> None:
             channel = Channel(count, number)
             for pick in picks(channel, 16):
                 both = [*vectors[pick.a], *vectors[pick.b]]
-                vectors[pick.made] = [both[k] for k in pick.mask]
+                vectors[pick.result] = [both[k] for k in pick.mask]
             assert vectors[channel.last] == list(range(number, 16 * count, count))
 
 

@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def given(text: str | bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def set_stdin(text: str | bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     data = text if isinstance(text, bytes) else text.encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
@@ -43,11 +43,11 @@ def test_in_place(folder: Path) -> None:
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     for words in (["fmt"], ["fmt", "-"]):
-        given(UGLY, monkeypatch)
+        set_stdin(UGLY, monkeypatch)
         assert irtool(*words) == (0, NEAT, "")
-    given(UGLY, monkeypatch)
+    set_stdin(UGLY, monkeypatch)
     assert irtool("fmt", "--check") == (1, "would change <stdin>\n", "")
-    given(NEAT, monkeypatch)
+    set_stdin(NEAT, monkeypatch)
     assert irtool("fmt", "--check") == (0, "", "")
 
 

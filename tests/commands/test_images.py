@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Image.fromarray(PIXELS).save("cat.png")
 
 
-def given(shape: str, *words: str, dtype: str = "float32", file: str = "cat.png") -> tuple[np.ndarray, str]:
+def read_image(shape: str, *words: str, dtype: str = "float32", file: str = "cat.png") -> tuple[np.ndarray, str]:
     """The array that a network gets, and the note on it."""
     Path("net.relay").write_text(NET.format(shape, dtype))
     code, _, err = irtool("run", "net.relay", "--input", f"data={file}", "-o", "out.npz", *words)
@@ -31,7 +31,7 @@ def given(shape: str, *words: str, dtype: str = "float32", file: str = "cat.png"
 
 
 def test_pixels_as_they_are() -> None:
-    got, note = given("1, 3, 6, 9")
+    got, note = read_image("1, 3, 6, 9")
     np.testing.assert_array_equal(got, (PIXELS.astype("float32") / np.float32(255)).transpose(2, 0, 1)[None])
     assert note == "note: %data is cat.png: 6x9 pixels, RGB, pixel / 255; NCHW, float32[1, 3, 6, 9]"
 
@@ -46,14 +46,14 @@ def test_pixels_as_they_are() -> None:
     ],
 )
 def test_layouts(layout: str, shape: str, want: np.ndarray) -> None:
-    got, note = given(shape, "--scale=1", f"--layout={layout}", dtype="uint8")
+    got, note = read_image(shape, "--scale=1", f"--layout={layout}", dtype="uint8")
     np.testing.assert_array_equal(got, want)
     assert f"pixels from 0 to 255; {layout}, uint8[{shape}]" in note
 
 
 def test_mean_and_standard_deviation_of_channels_in_their_order() -> None:
     words = ("--mean=103.5,116.25,123", "--std=2", "--channels=BGR", "--scale=1", "--layout=NHWC")
-    got, note = given("1, 6, 9, 3", *words)
+    got, note = read_image("1, 6, 9, 3", *words)
     want = (PIXELS[:, :, ::-1].astype("float32") - np.float32([103.5, 116.25, 123])) / np.float32(2)
     np.testing.assert_array_equal(got[0], want)
     assert "BGR, (pixel - [103.5, 116.25, 123]) / 2;" in note
@@ -61,33 +61,33 @@ def test_mean_and_standard_deviation_of_channels_in_their_order() -> None:
 
 def test_resizing_as_torchvision_does() -> None:
     """The shorter side, then the centre; height stands before width."""
-    got, note = given("1, 3, 4, 4", "--resize=4", "--crop=4", "--scale=1", dtype="uint8")
+    got, note = read_image("1, 3, 4, 4", "--resize=4", "--crop=4", "--scale=1", dtype="uint8")
     small = np.asarray(Image.fromarray(PIXELS).resize((6, 4), Image.Resampling.BILINEAR))
     np.testing.assert_array_equal(got[0].transpose(1, 2, 0), small[:, 1:5])
     assert "6x9 pixels, resized to 4x6 (bilinear), cut to 4x4 at the centre, RGB" in note
-    got, note = given("1, 3, 5, 7", "--resize=5x7", "--scale=1", dtype="uint8")
+    got, note = read_image("1, 3, 5, 7", "--resize=5x7", "--scale=1", dtype="uint8")
     stretched = np.asarray(Image.fromarray(PIXELS).resize((7, 5), Image.Resampling.BILINEAR))
     np.testing.assert_array_equal(got[0].transpose(1, 2, 0), stretched)
     Image.fromarray(PIXELS.transpose(1, 0, 2)).save("upright.png")
-    assert "resized to 6x4 (bilinear)" in given("1, 3, 6, 4", "--resize=4", file="upright.png")[1]
+    assert "resized to 6x4 (bilinear)" in read_image("1, 3, 6, 4", "--resize=4", file="upright.png")[1]
 
 
 def test_what_a_note_says_of_other_images() -> None:
     Image.fromarray(PIXELS[:, :, 0]).save("grey.png")
-    got, note = given("1, 1, 6, 9", "--channels=gray", "--scale=1", dtype="uint8", file="grey.png")
+    got, note = read_image("1, 1, 6, 9", "--channels=gray", "--scale=1", dtype="uint8", file="grey.png")
     np.testing.assert_array_equal(got[0, 0], PIXELS[:, :, 0])
     assert "6x9 pixels, gray, pixels" in note
     Image.fromarray(np.dstack([PIXELS, PIXELS[:, :, :1]])).save("clear.png")
-    assert "transparency ignored" in given("1, 3, 6, 9", file="clear.png")[1]
+    assert "transparency ignored" in read_image("1, 3, 6, 9", file="clear.png")[1]
     turned = Image.Exif()
     turned[0x0112] = 6
     Image.fromarray(PIXELS).save("turned.png", exif=turned)
-    got, note = given("1, 3, 9, 6", "--scale=1", dtype="uint8", file="turned.png")
+    got, note = read_image("1, 3, 9, 6", "--scale=1", dtype="uint8", file="turned.png")
     assert "9x6 pixels, turned upright" in note
     np.testing.assert_array_equal(got[0].transpose(1, 2, 0), np.rot90(PIXELS, -1))
     frames = [Image.fromarray(PIXELS), Image.fromarray(255 - PIXELS)]
     frames[0].save("moving.gif", save_all=True, append_images=frames[1:])
-    assert "the first of 2 frames" in given("1, 3, 6, 9", file="moving.gif")[1]
+    assert "the first of 2 frames" in read_image("1, 3, 6, 9", file="moving.gif")[1]
 
 
 @pytest.mark.parametrize(

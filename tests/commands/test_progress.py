@@ -87,7 +87,7 @@ def test_bars_within_bars_are_one_and_messages_take_it_away(
         step(1, 4)
         say_step("kernels", 2, 9)
         bar = progress._current.get()
-        assert bar is not None and bar.told == ("kernels", 2, 9) and bar.shown is not None
+        assert bar is not None and bar.latest == ("kernels", 2, 9) and bar.shown is not None
         sys.stderr.write("warning: \x1b[31m\n")
         assert bar.shown is None and "warning: \\x1b[31m\n" in terminal.getvalue()
         step(2, 4)

@@ -41,7 +41,7 @@ KERNEL = np.random.RandomState(0).uniform(-1, 1, (32, 64)).astype("float32")
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 
-def made(folder: Path, text: str = TEXT, **options: object) -> irtool.Artifact:
+def build_network(folder: Path, text: str = TEXT, **options: object) -> irtool.Artifact:
     options = {"emit": "c", "name": "net", "params": {"kernel": KERNEL}, **options}
     return build(irtool.parse(text, filename="net.relay"), out_dir=folder, **options)  # type: ignore[arg-type]
 
@@ -92,7 +92,7 @@ def test_the_banner_says_what_the_code_is_made_for(tmp_path: Path) -> None:
     about = {}
     for mcpu, vector, openmp in (("x86-64-v3", True, False), ("x86-64", True, True), ("x86-64", False, False)):
         folder = tmp_path / f"{mcpu}{vector}"
-        made(folder, cc="gcc", mcpu=mcpu, vector=vector, openmp=openmp)
+        build_network(folder, cc="gcc", mcpu=mcpu, vector=vector, openmp=openmp)
         about[mcpu, vector] = (folder / "net.h").read_text()
     if "x86_64" not in about["x86-64-v3", True]:
         pytest.skip("the processors are those of x86-64")
@@ -112,7 +112,7 @@ def test_banners_hold_neither_folders_nor_ends_of_comments() -> None:
 
 def test_the_same_build_elsewhere_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("a", "b/c"):
-        made(tmp_path / folder, build_file="cmake,make", cflags=f"-I{tmp_path / folder}/include")
+        build_network(tmp_path / folder, build_file="cmake,make", cflags=f"-I{tmp_path / folder}/include")
     for name in ("net.h", "net.c"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b/c" / name).read_bytes()
 
@@ -120,7 +120,7 @@ def test_the_same_build_elsewhere_gives_the_same_bytes(tmp_path: Path) -> None:
 def test_the_header_is_cxx_too(tmp_path: Path) -> None:
     if not (shutil.which("g++") and shutil.which("gcc")):
         pytest.skip("g++ is not installed")
-    made(tmp_path, cc="gcc")
+    build_network(tmp_path, cc="gcc")
     (tmp_path / "app.cpp").write_text(MAIN)
     shell(f"g++ {' '.join(STRICT)} -std=c++11 -c app.cpp", tmp_path)
     shell("gcc -std=c99 -c net.c && g++ -o app app.o net.o -lm", tmp_path)
@@ -133,7 +133,7 @@ def test_a_notice_where_vectors_are_not_taken(tmp_path: Path, cc: str) -> None:
         pytest.skip(f"{cc} is not installed")
     if "__x86_64__" not in shell(f"{cc} -dM -E -x c /dev/null", tmp_path):
         pytest.skip("the processors are those of x86-64")
-    made(tmp_path, cc=cc, mcpu="x86-64-v3")
+    build_network(tmp_path, cc=cc, mcpu="x86-64-v3")
     strict = f"{cc} -std=c99 -O1 {' '.join(STRICT)} -c net.c"
     output = shell(strict, tmp_path)  # a notice is no error
     assert "net.c is made for vectors and compiled without them" in output and "-march=x86-64-v3" in output
@@ -145,7 +145,7 @@ def test_a_notice_where_vectors_are_not_taken(tmp_path: Path, cc: str) -> None:
 @pytest.mark.parametrize("openmp", [False, True])
 def test_cmake_and_make_take_the_sources_in(tmp_path: Path, weights: str, openmp: bool) -> None:
     lib = tmp_path / "lib folder" if not openmp else tmp_path / "lib"
-    artifact = made(lib, weights=weights, openmp=openmp, build_file=("cmake", "make"), cflags='-DQUOTED="a b"')
+    artifact = build_network(lib, weights=weights, openmp=openmp, build_file=("cmake", "make"), cflags='-DQUOTED="a b"')
     assert {"net.cmake", "net.mk"} <= {os.path.basename(f) for f in artifact.files}
     (tmp_path / "app.c").write_text(MAIN)
     if shutil.which("make") and openmp:  # make knows no folders with spaces
@@ -176,9 +176,9 @@ def test_build_files_name_the_weights_and_spell_flags_for_their_readers() -> Non
 
 def test_build_files_for_an_archive_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="an archive has no build file"):
-        made(tmp_path, emit="mlf", build_file="make")
+        build_network(tmp_path, emit="mlf", build_file="make")
     with pytest.raises(UsageError, match="build_file='cmke' is not one of cmake, make"):
-        made(tmp_path, build_file="cmke")
+        build_network(tmp_path, build_file="cmke")
 
 
 def test_workspace_and_weights_are_placed_by_macros(tmp_path: Path) -> None:
@@ -188,12 +188,12 @@ def test_workspace_and_weights_are_placed_by_macros(tmp_path: Path) -> None:
         "nn.relu(nn.dense(%x, %kernel, units=32))", "nn.relu(nn.dense(nn.softmax(%x), %kernel, units=32))"
     )
     for weights, source in (("inline", "net.c"), ("split", "net_weights.c")):
-        made(tmp_path, text, cc="gcc", weights=weights)
+        build_network(tmp_path, text, cc="gcc", weights=weights)
         place = """'-DNET_WEIGHTS_ATTR=__attribute__((section(".flash"), aligned(128)))'"""
         shell(f"gcc -std=c99 {place} -c {source} -o placed.o", tmp_path)
         section = re.search(r" \.flash +([0-9a-f]+).* 2\*\*(\d+)$", shell("objdump -h placed.o", tmp_path), re.M)
         assert section and int(section[1], 16) >= KERNEL.nbytes and int(section[2]) >= 7
-    made(tmp_path, text, cc="gcc", weights="inline")
+    build_network(tmp_path, text, cc="gcc", weights="inline")
     place = """'-DNET_ARENA_ATTR=__attribute__((section(".ram2")))'"""
     shell(f"gcc -std=c99 {place} -c net.c -o placed.o", tmp_path)
     assert ".ram2" in shell("objdump -h placed.o", tmp_path)
@@ -211,25 +211,25 @@ def has_sanitizer(tmp_path: Path, kind: str) -> bool:
 
 
 def test_flags_and_sanitizers_reach_the_compiler(tmp_path: Path) -> None:
-    artifact = made(tmp_path, sanitize="address,undefined", cflags="-DFIRST -DSECOND='a b'")
+    artifact = build_network(tmp_path, sanitize="address,undefined", cflags="-DFIRST -DSECOND='a b'")
     line = artifact.report["compile"]
     assert "-DFIRST '-DSECOND=a b' -fsanitize=address,undefined -fno-sanitize-recover=all" in line
     with pytest.raises(UsageError, match="sanitize='adress' is not one of") as refused:
-        made(tmp_path, sanitize="adress")
+        build_network(tmp_path, sanitize="adress")
     assert "address" in str(refused.value.diagnostics[0].help)
     with pytest.raises(UsageError, match="cannot read the compiler's flags"):
-        made(tmp_path, cflags="'")
+        build_network(tmp_path, cflags="'")
     with pytest.raises(ToolError):
-        made(tmp_path, emit="so", cflags="-no-such-flag=1")
+        build_network(tmp_path, emit="so", cflags="-no-such-flag=1")
 
 
 def test_a_program_with_sanitizers_runs_by_itself(tmp_path: Path) -> None:
     if not has_sanitizer(tmp_path, "address,undefined"):
         pytest.skip("the compiler has no sanitizers")
     x = np.arange(256, dtype="float32").reshape(4, 64) % 7
-    artifact = made(tmp_path, emit="exe", sanitize=("address", "undefined"), weights="file")
+    artifact = build_network(tmp_path, emit="exe", sanitize=("address", "undefined"), weights="file")
     np.testing.assert_allclose(artifact.run([x]).ravel(), expected(), atol=5e-3)
-    artifact = made(tmp_path / "so", emit="so", sanitize="address")
+    artifact = build_network(tmp_path / "so", emit="so", sanitize="address")
     with pytest.raises(UsageError, match="a library with the address sanitizer cannot be loaded"):
         artifact.run([x])
 
@@ -240,7 +240,9 @@ def test_what_a_sanitizer_finds_is_said(tmp_path: Path) -> None:
     (tmp_path / "broken.c").write_text(
         "int main(int n, char **v) { volatile int k = 2147483647; (void)v; k += n; return 0; }"
     )
-    flags = " ".join(f for f in made(tmp_path, sanitize="undefined").report["compile"].split() if "sanitize" in f)
+    flags = " ".join(
+        f for f in build_network(tmp_path, sanitize="undefined").report["compile"].split() if "sanitize" in f
+    )
     shell(f"{os.environ.get('CC', 'cc')} {flags} broken.c -o broken", tmp_path)
     from irtool.backends.process import run_program
 
@@ -268,6 +270,6 @@ def test_flags_and_sanitizers_are_in_the_key_of_the_cache(tmp_path: Path, monkey
     builds = tmp_path / "cache" / "irtool" / "builds"
     for n, options in enumerate(({}, {"cflags": "-DA"}, {"sanitize": "undefined"}, {"build_file": "make"}), start=1):
         for _ in range(2):
-            line = made(tmp_path / "out", cache=True, **options).report["compile"]
+            line = build_network(tmp_path / "out", cache=True, **options).report["compile"]
         assert len(list(builds.iterdir())) == n
         assert ("-DA" in line, "-fsanitize=undefined" in line) == ("cflags" in options, "sanitize" in options)

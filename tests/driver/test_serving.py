@@ -229,11 +229,11 @@ class Counted:
     """A network that counts the workspaces that it made, and notices one that two runs use."""
 
     def __init__(self) -> None:
-        self.made = 0
+        self.workspace_count = 0
         self.fails = False
 
     def workspace(self, arena_bytes: int) -> list[int]:
-        self.made += 1
+        self.workspace_count += 1
         return [0]
 
     def run_in(self, workspace: list[int], inputs: Sequence[Any], outputs: Sequence[Any], function: str) -> None:
@@ -251,10 +251,10 @@ def test_workspaces_are_used_again_also_after_a_failure() -> None:
     entry = {"run": "net_run", "run_with": "net_run_with"}
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(lambda _: serving.run([], [], entry), range(80)))
-    workspaces = network.made
+    workspaces = network.workspace_count
     assert 1 <= workspaces <= THREADS
     network.fails = True
     for _ in range(3):
         with pytest.raises(irtool.diagnostics.ToolError):
             serving.run([], [], entry)
-    assert network.made == workspaces
+    assert network.workspace_count == workspaces

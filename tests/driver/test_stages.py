@@ -24,13 +24,13 @@ def @main(%x: Tensor[(2, 6), float32], %w: Tensor[(8, 6), float32]) { nn.relu(nn
 class Seen(PassInstrument):
     """Notes the stages that it sees."""
 
-    said: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
 
     def run_before_stage(self, program: Any, stage: str) -> None:
-        self.said.append(f"before {stage}")
+        self.events.append(f"before {stage}")
 
     def run_after_stage(self, program: Any, stage: str) -> None:
-        self.said.append(f"after {stage}")
+        self.events.append(f"after {stage}")
 
 
 def test_instruments_see_every_stage_in_order() -> None:
@@ -38,15 +38,15 @@ def test_instruments_see_every_stage_in_order() -> None:
     with PassContext(opt_level=3, instruments=[seen]):
         irtool.build(irtool.parse(TEXT), emit="tir")
     names = [s.name for s in STAGES]
-    assert seen.said[0] == "after Lower"
-    assert [s.removeprefix("after ") for s in seen.said if s.startswith("after")] == names
-    assert [s.removeprefix("before ") for s in seen.said if s.startswith("before")] == names[1:]
+    assert seen.events[0] == "after Lower"
+    assert [s.removeprefix("after ") for s in seen.events if s.startswith("after")] == names
+    assert [s.removeprefix("before ") for s in seen.events if s.startswith("before")] == names[1:]
 
 
 def test_scalar_code_skips_what_only_helps_vectors() -> None:
     seen = Seen()
     irtool.build(irtool.parse(TEXT), emit="tir", vector=False, instruments=[seen])
-    assert "after ChooseLayouts" not in seen.said and "after ScheduleKernels" in seen.said
+    assert "after ChooseLayouts" not in seen.events and "after ScheduleKernels" in seen.events
 
 
 def test_every_stage_has_a_reason_and_a_row_in_the_manual() -> None:

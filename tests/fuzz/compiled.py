@@ -77,11 +77,12 @@ def compare(programs: dict[int, Program], folder: Path) -> dict[int, Compiled]:
         half = len(items) // 2
         return {**compare(dict(items[:half]), folder), **compare(dict(items[half:]), folder)}
     return {
-        seed: judge(seed, program, output) for (seed, program), output in zip(programs.items(), outputs, strict=True)
+        seed: outcome_of(seed, program, output)
+        for (seed, program), output in zip(programs.items(), outputs, strict=True)
     }
 
 
-def judge(seed: int, program: Program, output: str) -> Compiled:
+def outcome_of(seed: int, program: Program, output: str) -> Compiled:
     """The outcome of a program of which that was found."""
     if not output:
         return _outcome(seed, program, "agreed")

@@ -141,7 +141,7 @@ class FuzzMaker(StatefulMaker):
 
     def node(self, known: Any, size: int) -> tuple[Expr, Type]:
         makers = [self.unary, self.binary, self.shaped, self.tuple, self.field, self.literal, self.called]
-        makers += [self.operator] * 6 + [self.filled, self.filled, self.looped, self.got, self.boxed, self.reread]
+        makers += [self.operator] * 6 + [self.filled, self.filled, self.looped, self.got, self.datum, self.reread]
         if size > 1:
             makers += [self.branch, self.closure, self.nested_let, self.matched, self.reference, self.branch]
         expr = None
@@ -257,7 +257,7 @@ class FuzzMaker(StatefulMaker):
         clause = Clause(PatternConstructor(self.full, (PatternVar(x),)), x)
         return Function((g,), Match(g, (clause,), True), t, (t,))
 
-    def boxed(self, known: Any, size: int) -> tuple[Expr, Type] | None:
+    def datum(self, known: Any, size: int) -> tuple[Expr, Type] | None:
         x, t = self.tensor(known)
         if "get" not in self.functions:
             return None

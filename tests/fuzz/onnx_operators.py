@@ -76,7 +76,7 @@ class Trial:
 
     node: Node
     model: Any
-    feeds: dict[str, np.ndarray]
+    inputs: dict[str, np.ndarray]
 
 
 def trial_of(node: Node) -> Trial:
@@ -119,7 +119,7 @@ def imported(trial: Trial) -> tuple[Any, list[Any]]:
     with warnings.catch_warnings(), limited():
         warnings.simplefilter("ignore")
         module, weights = irtool.from_onnx(trial.model)
-    return module, [trial.feeds[p.name] if p.name in trial.feeds else weights[p.name] for p in module["main"].params]
+    return module, [trial.inputs[p.name] if p.name in trial.inputs else weights[p.name] for p in module["main"].params]
 
 
 def draw_operator(seed: int, peers: Sequence[str] = tuple(PEERS)) -> Program | Compiled:
@@ -127,7 +127,7 @@ def draw_operator(seed: int, peers: Sequence[str] = tuple(PEERS)) -> Program | C
     trial = trial_of(draw_node(seed))
     shown = (show(trial.node),)
     with np.errstate(all="ignore"):
-        others = {n: r for n in peers if (r := PEERS[n](trial.model, trial.feeds)) is not None}
+        others = {n: r for n in peers if (r := PEERS[n](trial.model, trial.inputs)) is not None}
         try:
             module, inputs = imported(trial)
             want = irtool.evaluate(module, inputs)
@@ -181,5 +181,5 @@ def write_operator(outcome: Compiled, folder: Path) -> Path:
     trial = trial_of(draw_node(outcome.seed))
     path = folder / f"operator_{trial.node.operator}_{outcome.seed}.onnx"
     path.write_bytes(trial.model.SerializeToString())
-    np.savez(path.with_suffix(".npz"), **trial.feeds)
+    np.savez(path.with_suffix(".npz"), **trial.inputs)
     return path

@@ -191,7 +191,7 @@ class Machine:
         self.planned = planned
         self.turns: list[Any] = []
         self.conditions: list[Any] = []
-        self.made: set[int] = set()
+        self.computed: set[int] = set()
 
     def place(self, s: Slot) -> Any:
         s = s.resolve()
@@ -225,7 +225,7 @@ class Machine:
                 values = [early[i] if i in early else read(x) for i, x in enumerate(s.inputs)]
                 assert "half written" not in values
                 memory[self.place(s.outputs[0])] = number_of(s.kernel.name, *values)
-                self.made.add(memory[self.place(s.outputs[0])])
+                self.computed.add(memory[self.place(s.outputs[0])])
             elif isinstance(s, CopySlot):
                 memory[self.place(s.target)] = read(s.source)
             elif isinstance(s, Branch):
@@ -265,7 +265,7 @@ def test_loops_do_what_the_calls_did(drawn: tuple[dict[str, HostFunction], Write
     assert after.run("a") == expected
     assert len(after.turns) == len(before.turns)
     assert after.conditions == before.conditions
-    assert after.made <= before.made
+    assert after.computed <= before.computed
 
 
 def check_offsets(functions: dict[str, HostFunction]) -> None:
@@ -300,4 +300,4 @@ def test_every_pair_of_ways_to_go_on(reads: str, straight: bool) -> None:
         plan_memory(Program(looped, [make, choose], [of["c"]], "a"))
         after = Machine(looped, True)
         assert after.run("a") == expected and after.conditions == before.conditions, (first, second)
-        assert after.made == before.made, (first, second)
+        assert after.computed == before.computed, (first, second)

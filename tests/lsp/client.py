@@ -27,7 +27,7 @@ class Client:
             )
         self.number = 0
         self.version = 0
-        self.said: list[dict[str, Any]] = []
+        self.notifications: list[dict[str, Any]] = []
         """Notifications that nobody has waited for yet."""
         self.capabilities = self.ask(
             "initialize",
@@ -75,15 +75,15 @@ class Client:
                 if "error" in message:
                     raise ValueError(message["error"]["message"])
                 return message["result"]
-            self.said.append(message)
+            self.notifications.append(message)
 
     def wait_for(self, method: str) -> Any:
         """The parameters of the next notification of that name."""
         while True:
-            for n, message in enumerate(self.said):
+            for n, message in enumerate(self.notifications):
                 if message.get("method") == method:
-                    return self.said.pop(n)["params"]
-            self.said.append(self._receive())
+                    return self.notifications.pop(n)["params"]
+            self.notifications.append(self._receive())
 
     def open(self, text: str) -> list[dict[str, Any]]:
         """Opens the document; what is wrong with it."""

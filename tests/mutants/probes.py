@@ -54,17 +54,17 @@ class _Finder:
         if spec is not None and spec.origin is not None and spec.origin.startswith(os.path.join(self.root, "irtool")):
             spec.loader = _Loader(name, spec.origin)
             spec.loader.relative = os.path.relpath(spec.origin, self.root)
-            spec.loader.kept = os.path.join(self.own, name)
+            spec.loader.cached_path = os.path.join(self.own, name)
         return spec
 
 
 class _Loader(SourceFileLoader):
     relative: str
-    kept: str
+    cached_path: str
 
     def get_code(self, fullname: str) -> CodeType:
         try:
-            with open(self.kept, "rb") as file:
+            with open(self.cached_path, "rb") as file:
                 size, code = marshal.load(file)
         except (OSError, ValueError, EOFError):
             size, code = self._make()
@@ -79,10 +79,10 @@ class _Loader(SourceFileLoader):
         with open(self.path, encoding="utf-8") as file:
             source = file.read()
         probed_code = len(blocks(ast.parse(source))), probed(source, self.path)
-        part = f"{self.kept}.{os.getpid()}"
+        part = f"{self.cached_path}.{os.getpid()}"
         with open(part, "wb") as cache_file:
             marshal.dump(probed_code, cache_file)
-        os.replace(part, self.kept)
+        os.replace(part, self.cached_path)
         return probed_code
 
     def exec_module(self, module: ModuleType) -> None:

@@ -41,11 +41,11 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
         print(json.dumps(sorted(items)), file=going, flush=True)
         sound: set[str] = set()
         for line in coming:
-            print(json.dumps(_judge(json.loads(line), items, sound)), file=going, flush=True)
+            print(json.dumps(_verdict(json.loads(line), items, sound)), file=going, flush=True)
     return True
 
 
-def _judge(request: dict[str, Any], items: dict[str, pytest.Item], sound: set[str]) -> dict[str, Any]:
+def _verdict(request: dict[str, Any], items: dict[str, pytest.Item], sound: set[str]) -> dict[str, Any]:
     """The outcome of a mutant by tests that pass without it: `sound` are those known to, the others are taken out."""
     while True:
         answer = _attempt(request, items)

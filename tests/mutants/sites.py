@@ -99,7 +99,7 @@ def mutants(path: Path, root: Path) -> list[Mutant]:
     source = path.read_text(encoding="utf-8")
     finder = _Finder(str(path.relative_to(root)), source)
     finder.visit(ast.parse(source))
-    return sorted(finder.found, key=lambda m: (m.line, m.column, m.after))
+    return sorted(finder.mutants, key=lambda m: (m.line, m.column, m.after))
 
 
 class _Finder(ast.NodeVisitor):
@@ -108,7 +108,7 @@ class _Finder(ast.NodeVisitor):
         self.lines = source.splitlines()
         self.tokens = list(generate_tokens(StringIO(source).readline))
         self.starts = [t.start for t in self.tokens]
-        self.found: list[Mutant] = []
+        self.mutants: list[Mutant] = []
 
     # Places.
 
@@ -136,7 +136,7 @@ class _Finder(ast.NodeVisitor):
 
     def _add(self, place: Place, before: str, after: str) -> None:
         line, column = place
-        self.found.append(Mutant(self.path, line, column, before, after, self.lines[line - 1].strip()))
+        self.mutants.append(Mutant(self.path, line, column, before, after, self.lines[line - 1].strip()))
 
     def _replace(self, node: ast.expr, after: str) -> None:
         self._add(self._start(node), self._text(node), after)

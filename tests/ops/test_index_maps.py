@@ -47,7 +47,7 @@ def value(e: Any, i: int, j: int) -> int:
     return parts[0] if e.op == "Cast" else ARITHMETIC[e.op](*parts)
 
 
-def made(*results: Any) -> IndexMap:
+def map_of(*results: Any) -> IndexMap:
     fields = {"initial_indices": (I, J), "final_indices": results, "inverse_index_map": None}
     return IndexMap(MetaNode("tir.IndexMap", fields))
 
@@ -56,11 +56,11 @@ def made(*results: Any) -> IndexMap:
 def test_maps_compute_what_they_say(seed: int) -> None:
     e = drawn(random.Random(seed), 1 + seed % 3)
     every = {(i, j): value(e, i, j) for i, j in itertools.product(*map(range, SHAPE))}
-    assert {(i, j): made(e).apply((i, j))[0] for i, j in every} == every
-    (grid,) = made(e).apply(np.indices(SHAPE, sparse=True))
+    assert {(i, j): map_of(e).apply((i, j))[0] for i, j in every} == every
+    (grid,) = map_of(e).apply(np.indices(SHAPE, sparse=True))
     assert np.array_equal(np.broadcast_to(grid, SHAPE), np.array(list(every.values())).reshape(SHAPE))
     try:
-        (extent,) = made(e).map_shape(SHAPE)
+        (extent,) = map_of(e).map_shape(SHAPE)
     except RelationError:
         return
     assert min(every.values()) >= 0 and extent > max(every.values())
@@ -73,14 +73,14 @@ def test_extents_are_the_least_where_indices_are_used_once(a: int, b: int, c: in
         every = [value(e, i, j) for i, j in itertools.product(*map(range, SHAPE))]
         if min(every) < 0:
             with pytest.raises(RelationError, match=f"may be {min(every)}"):
-                made(e).map_shape(SHAPE)
+                map_of(e).map_shape(SHAPE)
         else:
-            assert made(J, e).map_shape(SHAPE) == (SHAPE[1], max(every) + 1)
+            assert map_of(J, e).map_shape(SHAPE) == (SHAPE[1], max(every) + 1)
 
 
 @pytest.mark.parametrize("by", range(1, 8))
 def test_quotients_and_remainders_have_the_least_extents(by: int) -> None:
-    shape = made(DimExpr("FloorDiv", (J, by)), DimExpr("FloorMod", (J, by))).map_shape(SHAPE)
+    shape = map_of(DimExpr("FloorDiv", (J, by)), DimExpr("FloorMod", (J, by))).map_shape(SHAPE)
     assert shape == ((SHAPE[1] - 1) // by + 1, min(by, SHAPE[1]))
 
 
@@ -89,4 +89,4 @@ def test_quotients_and_remainders_have_the_least_extents(by: int) -> None:
 )
 def test_what_is_no_arithmetic_of_indices_is_refused(e: Any) -> None:
     with pytest.raises(RelationError, match="no index arithmetic"):
-        made(e).map_shape(SHAPE)
+        map_of(e).map_shape(SHAPE)

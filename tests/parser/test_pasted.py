@@ -52,7 +52,7 @@ NESTS = """@double = primfn(p0_1: handle, out_1: handle) -> ()
 """
 
 
-def said(text: str, level: str) -> list[str]:
+def messages(text: str, level: str) -> list[str]:
     return [d.message for d in read_with_diagnostics(text)[1] if d.level == level]
 
 
@@ -100,8 +100,8 @@ def test_between_functions_and_with_windows_lines():
 
 
 def test_version_lines_repeat_in_texts_put_together():
-    assert said(NESTS + VERSION + CALLS, "error") == said(VERSION + NESTS + VERSION + CALLS, "error") == []
-    assert "differ" in said(VERSION + NESTS + '#[version = "0.0.4"]\n' + CALLS, "error")[0]
+    assert messages(NESTS + VERSION + CALLS, "error") == messages(VERSION + NESTS + VERSION + CALLS, "error") == []
+    assert "differ" in messages(VERSION + NESTS + '#[version = "0.0.4"]\n' + CALLS, "error")[0]
 
 
 def test_a_bare_expression_beside_lowered_functions():
@@ -133,7 +133,7 @@ def test_what_the_call_does_not_say_is_open():
 
 
 def test_other_functions_have_to_be_there():
-    assert said(VERSION + CALLS.replace("nn.relu(%1)", "@double(%1)"), "error") == ["there is no function @double"]
+    assert messages(VERSION + CALLS.replace("nn.relu(%1)", "@double(%1)"), "error") == ["there is no function @double"]
     code, output = commanded(VERSION + "def @main(%x: int8) { @nowhere(%x) }", "check")
     assert code == 1 and "<stdin>:2:23: error[E0107]: there is no function @nowhere" in output and "^^^^^^^^" in output
 
@@ -148,7 +148,7 @@ def test_addresses_of_targets(address):
     text = (
         f"fn (%x {{virtual_device=VirtualDevice(device_type=2, virtual_device_id=0, target={target})}}: int8) {{ %x }}"
     )
-    assert said(VERSION + text, "error") == []
+    assert messages(VERSION + text, "error") == []
     device = parse(text)["main"].params[0].virtual_device
     assert device.target.fields["host"].fields["kind"] == "llvm" and "id" not in device.target.fields
 
@@ -159,7 +159,7 @@ def test_what_is_no_address(address):
     code, output = commanded(VERSION + text, "check")
     if address != "-3":
         assert code == 1 and "<stdin>:2:" in output and "^" in output
-    assert "7e90 does not fit" in said(VERSION + "fn (%x: int8, a=7e90) { %x }", "error")[0]
+    assert "7e90 does not fit" in messages(VERSION + "fn (%x: int8, a=7e90) { %x }", "error")[0]
 
 
 KINDS = (
@@ -238,9 +238,9 @@ def test_attributes_of_operators_without_a_section():
     assert code == 1 and "<stdin>:3:8: error[E0304]: the type of reshape" in output
     assert commanded(text, "check", "--syntax")[0] == 0
     wrong = text.replace("DenseAttrs", "Conv2DAttrs")
-    assert "nn.dense has a relay.attrs.DenseAttrs, not a relay.attrs.Conv2DAttrs" in said(wrong, "error")
+    assert "nn.dense has a relay.attrs.DenseAttrs, not a relay.attrs.Conv2DAttrs" in messages(wrong, "error")
     unknown = text.replace("newshape=meta", "new_shape=meta")
-    assert any("no attribute new_shape" in d for d in said(unknown, "error"))
+    assert any("no attribute new_shape" in d for d in messages(unknown, "error"))
 
 
 def test_expressions_without_a_section():
@@ -259,11 +259,11 @@ def test_references_into_a_section_that_is_there_have_to_lead_somewhere():
         '{"type_key": "Array", "data": [3, 0]}, {"type_key": "Executor", "attrs": {"name": "0"}}], "b64ndarrays": []}'
     )
     code = VERSION + "def @main(%x: int8, executor=meta[Executor][0]) { %x }\n"
-    assert said(code + section, "error") == said(code.replace("[0]", "[1]") + section, "error") == []
-    assert said(code.replace("[0]", "[2]") + section, "error") == [
+    assert messages(code + section, "error") == messages(code.replace("[0]", "[1]") + section, "error") == []
+    assert messages(code.replace("[0]", "[2]") + section, "error") == [
         "the metadata section has 2 of Executor; there is no number 2"
     ]
-    assert said(code.replace("Executor]", "Runtime]") + section, "error") == ["the metadata section has no Runtime"]
+    assert messages(code.replace("Executor]", "Runtime]") + section, "error") == ["the metadata section has no Runtime"]
 
 
 MULADD = "def @muladd(%x, %y, %z) {\n  %1 = mul(%x, %y)\n  %2 = add(%1, %z)\n  %2\n}\n"

@@ -73,9 +73,9 @@ def test_few_words_do_not_make_many_bytes(name: str, passes: str, monkeypatch: p
     admits = FoldingBudget.admits
 
     def counted(self: FoldingBudget, *arguments: object) -> bool:
-        before = self.made
+        before = self.result_bytes
         answer = admits(self, *arguments)  # type: ignore[arg-type]
-        sizes.append(self.made - before)
+        sizes.append(self.result_bytes - before)
         return answer
 
     monkeypatch.setattr(FoldingBudget, "admits", counted)

@@ -28,7 +28,7 @@ def _runs() -> Iterator[tuple[Path, str, str | None]]:
             yield path, options["--passes"], options.get("--target")
 
 
-def _made(before: Module, after: Module) -> tuple[set[str], set[str], set[str]]:
+def _new_names(before: Module, after: Module) -> tuple[set[str], set[str], set[str]]:
     """Functions, types and constructors that are new."""
     return (
         after.functions.keys() - before.functions.keys(),
@@ -53,7 +53,7 @@ def test_names_that_are_taken_are_left_alone() -> None:
         text = path.read_text()
         try:
             module = irtool.parse(text)
-            fresh = _made(module, irtool.run_passes(module, passes, target=target, opt_level=4))
+            fresh = _new_names(module, irtool.run_passes(module, passes, target=target, opt_level=4))
         except IrError:
             continue  # refused anyway: other tests say why
         if not any(fresh):

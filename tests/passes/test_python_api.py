@@ -134,17 +134,17 @@ def test_function_pass_of_a_class() -> None:
         """Drops."""
 
         def __init__(self, name: str) -> None:
-            self.wanted = name
+            self.function_name = name
 
         def transform_function(self, func, mod, ctx):
             assert mod["main"] is func
             assert isinstance(ctx, PassContext)
-            return drop_relu(func, mod, ctx) if self.wanted == "main" else func
+            return drop_relu(func, mod, ctx) if self.function_name == "main" else func
 
     assert issubclass(OnlyIn, FunctionPass)
     assert (OnlyIn.__name__, OnlyIn.__doc__) == ("OnlyIn", "Drops.")
     p = OnlyIn("main")
-    assert p.wanted == "main"
+    assert p.function_name == "main"
     assert (p.info.name, p.info.required, p.info.traceable) == ("Only", ("FoldConstant",), True)
     assert "nn.relu" not in irtool.to_text(p(irtool.parse(TEXT)))
     other = irtool.parse(TEXT)

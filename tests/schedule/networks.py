@@ -98,7 +98,7 @@ NETWORKS = {
 }
 
 
-def made(key: str, weights: bool):
+def build_network(key: str, weights: bool):
     """A module, its inputs, and what it computes; `weights`: all but the first are constants."""
     text, shapes, _ = NETWORKS[key]
     names = "xwv"[: len(shapes)]

@@ -12,7 +12,7 @@ from irtool.lower import lower_module
 from irtool.schedule import schedule_program
 from irtool.tir.verify import verify
 from tests.nests import run_program
-from tests.schedule.networks import MACHINES, NETWORKS, made
+from tests.schedule.networks import MACHINES, NETWORKS, build_network
 
 
 @pytest.mark.parametrize("weights", [False, True], ids=["inputs", "weights"])
@@ -20,7 +20,7 @@ from tests.schedule.networks import MACHINES, NETWORKS, made
 def test_schedules_keep_values(key: str, weights: bool) -> None:
     if weights and len(NETWORKS[key][1]) == 1:
         return
-    module, inputs, want = made(key, weights)
+    module, inputs, want = build_network(key, weights)
     for machine in MACHINES:
         program = lower_module(module)
         schedule_program(program, machine)

@@ -17,7 +17,7 @@ from irtool.schedule.scripts.script import read_script, scripted
 from tests.command_line import irtool as command
 from tests.nests import run_program
 from tests.schedule.larger_networks import module_text, networks
-from tests.schedule.networks import NETWORKS, made
+from tests.schedule.networks import NETWORKS, build_network
 from tests.schedule.replay import replayed
 
 MACHINES = [VectorTarget(0), VectorTarget(16, 16), VectorTarget(64, 32)]
@@ -46,7 +46,7 @@ def test_every_step_of_large_networks_is_read_again(key: str, machine: VectorTar
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: f"{m.vector_bytes}x{m.registers}")
 @pytest.mark.parametrize("key", NETWORKS)
 def test_what_is_explained_is_read_again(key: str, machine: VectorTarget) -> None:
-    module, arrays, want = made(key, weights=True)
+    module, arrays, want = build_network(key, weights=True)
     second = replayed(module, machine)
     got = run_program(second, arrays)
     np.testing.assert_allclose(np.asarray(got[0] if isinstance(got, list) else got), np.asarray(want), 1e-4, 1e-4)

@@ -48,11 +48,11 @@ _TIMED = "kernel"
 
 @dataclass
 class CSources(Sources):
-    """The sources with what the compiler needs to know of them: `beside` are further sources of the library, `main` is that of
+    """The sources with what the compiler needs to know of them: `extra_sources` are further sources of the library, `main` is that of
     the program, `objects` has those that are being compiled already."""
 
     text: CText | None = None
-    beside: tuple[str, ...] = ()
+    extra_sources: tuple[str, ...] = ()
     main: str = ""
     objects: Objects | None = None
 
@@ -235,7 +235,7 @@ class C(Backend):
         name = request.name
         objects = None
         if request.folder is not None and request.emit in _TARGETS:
-            objects = request.held.enter_context(Objects(self.compiler, request.folder))
+            objects = request.resources.enter_context(Objects(self.compiler, request.folder))
         text = self.translate(program, name, objects, request.folder)
         entry = text.entries[0]
         files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
@@ -306,7 +306,7 @@ class C(Backend):
         for file in sources.files:
             if file.endswith(".h"):
                 (folder / file).write_bytes(b"".join(sources.buffers(file)))
-        units = {**sources.units, **{n: sources.buffers(n) for n in sources.beside}}
+        units = {**sources.units, **{n: sources.buffers(n) for n in sources.extra_sources}}
         if request.emit == "exe":
             units[sources.main] = sources.buffers(sources.main)
         with sources.objects or Objects(self.compiler, folder) as objects:

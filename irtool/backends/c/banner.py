@@ -22,7 +22,7 @@ class Origin:
         vector_bits: width of the vectors in the code, 0 for scalar code.
         threads: the loops are shared between OpenMP threads.
         compiler, flags: how it is called.
-        beside: further sources that are part of the library.
+        extra_sources: further sources that are part of the library.
         levels: of processors, with the bits of their vectors, where the code is for several.
     """
 
@@ -32,7 +32,7 @@ class Origin:
     threads: bool
     compiler: tuple[str, ...]
     flags: tuple[str, ...]
-    beside: tuple[str, ...] = ()
+    extra_sources: tuple[str, ...] = ()
     levels: tuple[tuple[str, int], ...] = ()
 
     @classmethod

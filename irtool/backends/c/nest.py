@@ -405,7 +405,7 @@ class KernelWriter:
         self.code.open()
         for name, (b, width, _) in touched.items():
             array = self.spilled[name] = self.names.fresh(f"{name}_lanes")
-            t = vector_type(self.nest.held(b), width)
+            t = vector_type(self.nest.vector_dtype(b), width)
             element = stored_type(b.dtype) if self.nest.is_bits(b, self.vector) else value_type(b.dtype)
             self.code.lines([f"{element} {array}[{width}];", f"*({t}_u *){array} = {name};"])
         v = self.expressions.declare(s.var)
@@ -415,7 +415,7 @@ class KernelWriter:
         self.code.close()
         for name, (b, width, written) in touched.items():
             if written:
-                self.code.line(f"{name} = *({vector_type(self.nest.held(b), width)}_u *){self.spilled[name]};")
+                self.code.line(f"{name} = *({vector_type(self.nest.vector_dtype(b), width)}_u *){self.spilled[name]};")
         self.code.close()
 
     def _store(self, s: Store) -> None:

@@ -173,7 +173,7 @@ class _Writer:
             stack_bytes(v.program, recursion_depth(v.program, options.stack_frames)) for v in self.variants
         )
         split = [f"{name}_weights.c"] if self.keep == weights_file.SPLIT else []
-        self.sources = [f"{name}.c", *split, *(options.origin.beside if options.origin else ())]
+        self.sources = [f"{name}.c", *split, *(options.origin.extra_sources if options.origin else ())]
         self.banner = options.origin.lines(self.sources) if options.origin else []
 
     def write(self, folder: Path | None) -> CText:

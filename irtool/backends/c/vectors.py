@@ -49,7 +49,7 @@ class VectorPrinter:
                 text = self._value(s, lines)
                 if s.named:
                     name = self.scalars.names.fresh("v")
-                    hold = isinstance(s, ir.LoadVector) and s.held
+                    hold = isinstance(s, ir.LoadVector) and s.stays_in_register
                     self._declare(f"{'' if hold else 'const '}{self._type(s.type)} {name} = {bare(text)};", lines)
                     if hold:
                         lines.append(f"{self.scalars.helper(HOLD, name)};")

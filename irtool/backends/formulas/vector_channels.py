@@ -33,4 +33,4 @@ def written(name: str, t: VectorType) -> str:
 
 
 def _line(s: Pick, result: str, channel: Channel) -> str:
-    return f"  const {{t}} v{s.made} = {result};" if s.made != channel.last else f"  return {result};"
+    return f"  const {{t}} v{s.result} = {result};" if s.result != channel.last else f"  return {result};"

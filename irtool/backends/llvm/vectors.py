@@ -122,7 +122,7 @@ class VectorPrinter:
         if v.channel is not None:
             vectors = {k: self._read(v, base, k * t.lanes, t.lanes) for k in range(v.channel.count)}
             for pick in picks(v.channel, t.lanes):
-                vectors[pick.made] = self._shuffled(t, vectors[pick.a], vectors[pick.b], pick.mask)
+                vectors[pick.result] = self._shuffled(t, vectors[pick.a], vectors[pick.b], pick.mask)
             return vectors[v.channel.last]
         if v.is_whole and v.stride == 2:
             a, b = self._read(v, base, 0, t.lanes), self._read(v, base, t.lanes - 1, t.lanes)

@@ -98,10 +98,10 @@ class Compiler:
         """irtool's own, the processor's, `CFLAGS`, then those that were given for this build."""
         own = [*DEFAULT_FLAGS, "-ffp-contract=off" if self.strict else "-ffp-contract=fast"]
         own += [*self.processor_flags, *self._tuning]
-        return [*own, *(["-fopenmp"] if self.openmp else []), *self._given]
+        return [*own, *(["-fopenmp"] if self.openmp else []), *self._extra_flags]
 
     @property
-    def _given(self) -> list[str]:
+    def _extra_flags(self) -> list[str]:
         """The flags of the environment and of this build, which may name other instructions."""
         return [*split_words(os.environ.get("CFLAGS", ""), "CFLAGS"), *self.more]
 
@@ -159,7 +159,7 @@ class Compiler:
         Without a compiler, the baseline: 128-bit vectors, 16 registers. Raises UsageError for a processor that the compiler does not know.
         """
         described = self._described
-        if described is not None and not any(f.startswith("-m") for f in self._given):
+        if described is not None and not any(f.startswith("-m") for f in self._extra_flags):
             return vectors_of(described.macros).resized(dict(described.sizes))
         if shutil.which(self.command[0]) is None:
             return VectorTarget(16, 16)

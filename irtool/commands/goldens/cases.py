@@ -54,12 +54,12 @@ class _Part:
 
     first: int
     lines: list[str]
-    found: list[Directive]
+    directives: list[Directive]
     mistakes: list[Mistake]
 
     def texts(self, name: str) -> list[str]:
         """The texts of its directives of that name."""
-        return [d.text for d in self.found if d.name == name]
+        return [d.text for d in self.directives if d.name == name]
 
     def has_text(self, marker: str) -> bool:
         """True if it is more than comments and blank lines."""
@@ -117,7 +117,7 @@ def _whole(path: str, part: _Part, marker: str) -> Case:
 
 
 def _case(path: str, number: int, part: _Part, head: _Part, text: str | None, marker: str) -> Case:
-    errors, mistakes = read_expectations(part.found, part.lines, part.first, marker)
+    errors, mistakes = read_expectations(part.directives, part.lines, part.first, marker)
     problems = part.mistakes + mistakes
     reasons = part.texts(XFAIL)
     if len(reasons) > 1:
@@ -145,7 +145,7 @@ def _case(path: str, number: int, part: _Part, head: _Part, text: str | None, ma
 
 def _blame_head(case: Case, head: _Part) -> Case:
     """The first case, with the mistakes in the head above it."""
-    alone = [d for d in head.found if d.name in (XFAIL, ERROR)]
+    alone = [d for d in head.directives if d.name in (XFAIL, ERROR)]
     wrong = [Mistake(d.line, f"{d.name}: stands in a case, not in the head of the file") for d in alone]
     return _blamed(case, *map(str, head.mistakes + wrong))
 

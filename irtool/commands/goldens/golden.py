@@ -61,14 +61,14 @@ class Golden:
             name = os.path.basename(expected_path(self.path))
             message = f"{name} is missing; write the right output of the case with XFAIL into it by hand"
             return Outcome(case.name, FAILED, message)
-        result = self._judge(index, trial)
+        result = self._outcome(index, trial)
         if not case.xfail:
             return result
         if result.state == FAILED:
             return Outcome(case.name, XFAILED, case.xfail)
         return Outcome(case.name, FAILED, f"passes, though XFAIL says that it fails: {case.xfail}; remove that line")
 
-    def _judge(self, index: int, trial: _Trial) -> Outcome:
+    def _outcome(self, index: int, trial: _Trial) -> Outcome:
         case = self.cases[index]
         if trial.output is None:
             return Outcome(case.name, FAILED, trial.problem)

@@ -36,7 +36,7 @@ class _Loop:
 
     Attributes:
         header: the function that is the loop.
-        carried: for each parameter, whether it is part of the state.
+        is_state: for each parameter, whether it is part of the state.
         state: the state as the turn has found it.
         results: the same for the results.
         types: the types of the state and the results.
@@ -44,7 +44,7 @@ class _Loop:
 
     emitter: Emitter
     header: Function
-    carried: list[bool]
+    is_state: list[bool]
     state: list[Value]
     results: list[Value]
     types: list[TensorType]
@@ -124,7 +124,7 @@ def _end(loop: _Loop, e: Expr, frame: Frame, graph: Graph) -> Steps:
             for a in e.args:
                 arguments.append((yield emitter.value(a, frame)))
             if f is loop.header:
-                state = [v for a, c in zip(arguments, loop.carried, strict=True) if c for v in flatten(a)]
+                state = [v for a, c in zip(arguments, loop.is_state, strict=True) if c for v in flatten(a)]
                 return _Turn(w.constant(np.array(True), "bool"), state, loop.results)
             inner = emitter.instance(callee, graph)
             inner.variables.update(zip(f.params, arguments, strict=True))

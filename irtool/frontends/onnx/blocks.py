@@ -30,10 +30,10 @@ def in_blocks(x: Value, q: Quantities, axis: int, size: int) -> tuple[Value, Qua
         width = [(0, missing if k == axis else 0) for k in range(len(shape))]
         x = x.call("nn.pad", Value.constant(0, x.dtype), pad_width=width)
     split = x.call("reshape", newshape=[*shape[:axis], count, size, *shape[axis + 1 :]])
-    return split, Quantities(_beside(q.scale, axis), _beside(q.zero, axis))
+    return split, Quantities(_with_block_axis(q.scale, axis), _with_block_axis(q.zero, axis))
 
 
-def _beside(x: Value, axis: int) -> Value:
+def _with_block_axis(x: Value, axis: int) -> Value:
     return x.call("expand_dims", axis=axis + 1) if x.rank else x
 
 

@@ -19,7 +19,7 @@ class Narrow:
 
     Attributes:
         name: ONNX's name of it.
-        held: the dtype that holds its values.
+        storage_dtype: the dtype that holds its values.
         bits: its width.
         mantissa: of floats, the bits behind the point; None for integers.
         least: of floats, the exponent of the smallest normal number.
@@ -29,7 +29,7 @@ class Narrow:
     """
 
     name: str
-    held: str
+    storage_dtype: str
     bits: int
     mantissa: int | None = None
     least: int = 0
@@ -45,7 +45,7 @@ class Narrow:
     @property
     def range(self) -> tuple[int, int]:
         """The smallest and the largest of integers."""
-        if self.held == "uint8":
+        if self.storage_dtype == "uint8":
             return 0, (1 << self.bits) - 1
         return -(1 << self.bits - 1), (1 << self.bits - 1) - 1
 
@@ -81,9 +81,9 @@ def _values(narrow: Narrow) -> np.ndarray:
     """The value of each code."""
     codes = np.arange(1 << narrow.bits)
     if narrow.mantissa is None:
-        return np.where(codes > narrow.range[1], codes - len(codes), codes).astype(narrow.held)
+        return np.where(codes > narrow.range[1], codes - len(codes), codes).astype(narrow.storage_dtype)
     if narrow.mantissa == 0:
-        return np.where(codes == len(codes) - 1, np.nan, 2.0 ** (codes + narrow.least)).astype(narrow.held)
+        return np.where(codes == len(codes) - 1, np.nan, 2.0 ** (codes + narrow.least)).astype(narrow.storage_dtype)
     sign, size = codes >> narrow.bits - 1, codes & (len(codes) // 2 - 1)
     exponent, fraction = size >> narrow.mantissa, size & (1 << narrow.mantissa) - 1
     normal = (1 + fraction / (1 << narrow.mantissa)) * 2.0 ** (exponent - 1 + narrow.least)
@@ -92,7 +92,7 @@ def _values(narrow: Narrow) -> np.ndarray:
     table = np.where(sign == 1, -table, table)
     if not narrow.signed_zero:
         table[len(codes) // 2] = np.nan
-    return table.astype(narrow.held)
+    return table.astype(narrow.storage_dtype)
 
 
 def with_element_types(schema: Any, inputs: Sequence[Any], results: list[Any]) -> list[Any]:
@@ -107,7 +107,7 @@ def with_element_types(schema: Any, inputs: Sequence[Any], results: list[Any]) -
     types = [schema.outputs[min(i, len(schema.outputs) - 1)].type_str for i in range(len(results))]
     return [
         replace(v, narrow=narrow_types[t])
-        if v is not None and t in narrow_types and v.dtype == narrow_types[t].held
+        if v is not None and t in narrow_types and v.dtype == narrow_types[t].storage_dtype
         else v
         for v, t in zip(results, types, strict=True)
     ]

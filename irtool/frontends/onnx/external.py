@@ -30,14 +30,14 @@ class Elsewhere:
     Attributes:
         name: name of the model in messages; its path, if it has a folder.
         folder: the only one from which files are read; empty if there is none.
-        held: offset and length of data in the model's own bytes, by the tensor's name.
+        ranges: offset and length of data in the model's own bytes, by the tensor's name.
         data: these bytes, where they came through a pipe; else they are in the file `name`.
         maps: the files that are mapped, by path, each once however many tensors it has; None for a file that is read.
     """
 
     name: str
     folder: str = ""
-    held: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     data: bytes | None = None
     maps: dict[str, np.ndarray | None] = field(default_factory=dict, repr=False)
 
@@ -46,12 +46,12 @@ class Elsewhere:
         what = f"the initializer {proto.name}"
         dtype, count = count_elements(proto, what)
         size = byte_size(dtype, count)
-        if proto.name in self.held and not proto.external_data:
+        if proto.name in self.ranges and not proto.external_data:
             return self._own(proto, what, dtype, size)
         return self._external(proto, what, dtype, size)
 
     def _own(self, proto: Any, what: str, dtype: str, size: int) -> np.ndarray:
-        offset, length = self.held[proto.name]
+        offset, length = self.ranges[proto.name]
         if length != size:
             raise IrError(
                 f"{what} of shape {tuple(proto.dims)} needs {size} bytes and has {length}",

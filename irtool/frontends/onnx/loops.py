@@ -43,8 +43,8 @@ _UNROLLED_LISTS = 1 << 10
 class Turn:
     """The results of one turn: the values for the next one, results to keep, and the condition of a next one."""
 
-    carried: Sequence[Value]
-    kept: Sequence[Value] = ()
+    state: Sequence[Value]
+    results: Sequence[Value] = ()
     condition: Value | None = None
 
 
@@ -59,7 +59,7 @@ class LoopSpec:
     Attributes:
         count: how many turns there are at most; None for any number.
         condition: if there is a first turn; None for a loop that its count ends.
-        carried: the loop-carried values of the first iteration.
+        state: the loop-carried values of the first iteration.
         body: computes an iteration. It may be called several times.
         backward: of each kept result, whether the last turn's comes first.
         names: names of the loop-carried values.
@@ -67,7 +67,7 @@ class LoopSpec:
 
     count: Value | None
     condition: Value | None
-    carried: Sequence[Value]
+    state: Sequence[Value]
     body: Body
     backward: Sequence[bool] = ()
     names: Sequence[str] = field(default=())
@@ -101,7 +101,7 @@ class _Loop:
             return self._without_turns()
         if self.turns == 1 and self.condition is None:
             return self._unrolled()
-        if any(v.items is not None for v in self.spec.carried):
+        if any(v.items is not None for v in self.spec.state):
             return self._with_sequences()
         try:
             return self._recursion()
@@ -115,7 +115,7 @@ class _Loop:
 
     def _recursion(self) -> list[Value]:
         spec = self.spec
-        types = [v.tensor for v in spec.carried]
+        types = [v.tensor for v in spec.state]
         fixed: set[int] = set()
         decided = self.condition is not None
         most = sum(len(t.shape) for t in types) + len(types) + 2
@@ -123,15 +123,15 @@ class _Loop:
             names = RelayNames()
             number = _variable(names.of("i"), TensorType((), "int64"))
             handed = [
-                spec.carried[k] if k in fixed else _variable(names.of(self._name(k)), t) for k, t in enumerate(types)
+                spec.state[k] if k in fixed else _variable(names.of(self._name(k)), t) for k, t in enumerate(types)
             ]
             asked = _variable(names.of("go_on"), TensorType((), "bool")) if decided else _TRUE()
             turn = spec.body(number, asked, handed)
-            if len(turn.carried) != len(handed):
-                raise IrError(f"a turn hands on {len(turn.carried)} values, not {len(handed)}", code=DamagedModel)
-            same = {k for k, (a, b) in enumerate(zip(handed, turn.carried, strict=True)) if _is_same(a, b)} - fixed
+            if len(turn.state) != len(handed):
+                raise IrError(f"a turn hands on {len(turn.state)} values, not {len(handed)}", code=DamagedModel)
+            same = {k for k, (a, b) in enumerate(zip(handed, turn.state, strict=True)) if _is_same(a, b)} - fixed
             joined = [
-                _joined(t, v.tensor, self._name(k)) for k, (t, v) in enumerate(zip(types, turn.carried, strict=True))
+                _joined(t, v.tensor, self._name(k)) for k, (t, v) in enumerate(zip(types, turn.state, strict=True))
             ]
             leads_on = turn.condition is None or turn.condition.expr is asked.expr or _known_number(turn.condition) == 1
             if same or joined != types or (not decided and not leads_on):
@@ -155,14 +155,14 @@ class _Loop:
     ) -> list[Value]:
         spec = self.spec
         if self.turns is not None and self.turns <= _UNROLLED and not self.decided:
-            unknown = [
-                v for k, v in enumerate(handed) if not _is_static(v.tensor) and _is_static(spec.carried[k].tensor)
-            ]
-            if unknown or any(not _is_static(v.tensor) for v in turn.kept):
+            unknown = [v for k, v in enumerate(handed) if not _is_static(v.tensor) and _is_static(spec.state[k].tensor)]
+            if unknown or any(not _is_static(v.tensor) for v in turn.results):
                 return self._unrolled()
         changing = [k for k in range(len(handed)) if k not in fixed]
         whole = self.turns if asked is None else None
-        stacks = [_Kept.of(v, whole, k < len(spec.backward) and spec.backward[k], k) for k, v in enumerate(turn.kept)]
+        stacks = [
+            _Stack.of(v, whole, k < len(spec.backward) and spec.backward[k], k) for k, v in enumerate(turn.results)
+        ]
         params = [number, *([asked] if asked else []), *(handed[k] for k in changing), *(k.sofar for k in stacks)]
         tests = [number.call("less", spec.count)] if spec.count is not None else []
         tests += [asked] if asked else []
@@ -171,8 +171,8 @@ class _Loop:
         after = [
             number.call("add", Value.constant(np.int64(1))),
             *next_condition,
-            *(turn.carried[k] for k in changing),
-            *(k.appended(v, number) for k, v in zip(stacks, turn.kept, strict=True)),
+            *(turn.state[k] for k in changing),
+            *(k.appended(v, number) for k, v in zip(stacks, turn.results, strict=True)),
         ]
         results = params[1 + len(next_condition) :]
         variables = [v.expr for v in params if isinstance(v.expr, Var)]
@@ -192,10 +192,10 @@ class _Loop:
         self.functions.define(name, own, If(body.fields[0], again, final), result)
         first = [Value.constant(np.int64(0)), *([spec.condition or _TRUE()] if asked else [])]
         first = [first[0], *(_scalar(v) for v in first[1:])]
-        first += [*(spec.carried[k] for k in changing), *(k.start for k in stacks)]
+        first += [*(spec.state[k] for k in changing), *(k.start for k in stacks)]
         loop_results = _fields(call_function(name, [*(v.expr for v in first), *outside]), len(results))
         last = dict(zip(changing, loop_results, strict=False))
-        final_values = [last[k] if k in last else spec.carried[k] for k in range(len(handed))]
+        final_values = [last[k] if k in last else spec.state[k] for k in range(len(handed))]
         return [*final_values, *loop_results[len(changing) :]]
 
     # -- without a function
@@ -208,7 +208,7 @@ class _Loop:
             results = self._unrolled()
         except IrError:
             return None
-        around = [*outside, *(v.expr for v in self.spec.carried)]
+        around = [*outside, *(v.expr for v in self.spec.state)]
         return None if _is_open([v.expr for v in results], around) else results
 
     def _with_sequences(self) -> list[Value]:
@@ -223,19 +223,19 @@ class _Loop:
         return self._unrolled()
 
     def _without_turns(self) -> list[Value]:
-        turn = self.spec.body(Value.constant(np.int64(0)), _TRUE(), self.spec.carried)
-        shapes = [(0, *(d if isinstance(d, int) else 0 for d in v.shape)) for v in turn.kept]
-        empty = [apply("zeros", shape=list(s), dtype=v.dtype) for s, v in zip(shapes, turn.kept, strict=True)]
-        return [*self.spec.carried, *empty]
+        turn = self.spec.body(Value.constant(np.int64(0)), _TRUE(), self.spec.state)
+        shapes = [(0, *(d if isinstance(d, int) else 0 for d in v.shape)) for v in turn.results]
+        empty = [apply("zeros", shape=list(s), dtype=v.dtype) for s, v in zip(shapes, turn.results, strict=True)]
+        return [*self.spec.state, *empty]
 
     def _unrolled(self) -> list[Value]:
         """Turn by turn, until the count or the condition ends the loop, which must be known."""
-        state = list(self.spec.carried)
+        state = list(self.spec.state)
         stacked_values: list[Sequence[Value]] = []
         while self.turns is None or len(stacked_values) < self.turns:
             turn = self.spec.body(Value.constant(np.int64(len(stacked_values))), _TRUE(), state)
-            state = list(turn.carried)
-            stacked_values.append(turn.kept)
+            state = list(turn.state)
+            stacked_values.append(turn.results)
             if len(stacked_values) != self.turns and not _goes_on(turn):
                 break
             if self.turns is None and len(stacked_values) == _UNROLLED_LISTS:
@@ -249,7 +249,7 @@ class _Loop:
 
 
 @dataclass(frozen=True, eq=False)
-class _Kept:
+class _Stack:
     """The results of the turns so far.
 
     Attributes:
@@ -264,12 +264,12 @@ class _Kept:
     backward: bool
 
     @staticmethod
-    def of(one: Value, turns: int | None, backward: bool, number: int) -> _Kept:
+    def of(one: Value, turns: int | None, backward: bool, number: int) -> _Stack:
         shape = one.extents("what a turn of a loop gives")
         count = 0 if turns is None else turns
         start = apply("zeros", shape=[count, *shape], dtype=one.dtype)
         t = TensorType((ANY if turns is None else turns, *shape), one.dtype)
-        return _Kept(_variable(f"kept_{number}", t), start, turns, backward)
+        return _Stack(_variable(f"kept_{number}", t), start, turns, backward)
 
     def appended(self, one: Value, number: Value) -> Value:
         """The results with those of the turn of a number."""

@@ -37,10 +37,10 @@ def _as_float(x: Value) -> Value:
 
 def _lowest_bits(x: Value, to: Narrow) -> Value:
     whole = x if x.dtype == "int32" else x.call("cast", dtype="int32")
-    if to.held == "uint8":
-        return whole.call("bitwise_and", _int(to.range[1])).call("cast", dtype=to.held)
+    if to.storage_dtype == "uint8":
+        return whole.call("bitwise_and", _int(to.range[1])).call("cast", dtype=to.storage_dtype)
     shift = _int(32 - to.bits)
-    return whole.call("left_shift", shift).call("right_shift", shift).call("cast", dtype=to.held)
+    return whole.call("left_shift", shift).call("right_shift", shift).call("cast", dtype=to.storage_dtype)
 
 
 def _int(number: int) -> Value:

@@ -50,7 +50,7 @@ def require_extents(
         Diagnostic(
             f"the model does not say the rank of the input {name}: its shape must be given here"
             if name in rankless
-            else f"the input {name} has the shape ({_told(i)}): every extent must be a number here",
+            else f"the input {name} has the shape ({_shape_text(i)}): every extent must be a number here",
             help=f"say, for example: {options_of([i], example, dims)}",
             filename=model.name,
             code=UnknownExtent,
@@ -122,7 +122,7 @@ def _written(value: Any) -> Sequence[Any]:
     return value.type.tensor_type.shape.dim if value.type.WhichOneof("value") == "tensor_type" else ()
 
 
-def _told(value: Any) -> str:
+def _shape_text(value: Any) -> str:
     return ", ".join(
         "?" if is_open_extent(d) and not d.dim_param else d.dim_param or str(d.dim_value) for d in _written(value)
     )

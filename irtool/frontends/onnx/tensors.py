@@ -21,7 +21,7 @@ _OTHERS = {8: "string", 14: "complex64", 15: "complex128", **{number: n.name for
 
 def held_dtype(number: int, what: str) -> str:
     """As `dtype_of`; for a narrow type the dtype that holds its values."""
-    return NARROW[number].held if number in NARROW else dtype_of(number, what)
+    return NARROW[number].storage_dtype if number in NARROW else dtype_of(number, what)
 
 
 def dtype_of(number: int, what: str) -> str:

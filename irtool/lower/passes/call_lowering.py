@@ -40,7 +40,7 @@ class CallLowering:
 
     Attributes:
         external: functions for other compilers that are called, by their `global_symbol`.
-        given: loop nests of the module that are called and did not say their target, with it.
+        existing_nests: loop nests of the module that are called and did not say their target, with it.
     """
 
     def __init__(self, module: Module, nests: LoopNests, targets: Sequence[Target]) -> None:
@@ -48,9 +48,9 @@ class CallLowering:
         self.nests = nests
         self.targets = targets
         self.external: dict[str, Function] = {}
-        self.given: dict[str, PrimFunc] = {}
+        self.existing_nests: dict[str, PrimFunc] = {}
         self._bound: dict[Var, Kernel] = {}
-        self._kept: set[Expr] = set()
+        self._escaping: set[Expr] = set()
         self._devices: Mapping[Expr, VirtualDevice | None] = {}
 
     def run(self, f: Function) -> Function:
@@ -64,7 +64,7 @@ class CallLowering:
                     self._bound[e.var] = kernel
         if not self._bound and not any(isinstance(e, Call) and self._kernel(e.op) is not None for e in order):
             return f
-        self._kept = {k for e in order for k in _used_as_values(e) if isinstance(k, Var)}
+        self._escaping = {k for e in order for k in _used_as_values(e) if isinstance(k, Var)}
         self._devices = placed(f)
         return rewrite(f, self._leave, lambda e: e if _is_closed(e) else None)
 
@@ -82,7 +82,7 @@ class CallLowering:
         return None if is_call_to(result.body, "debug") else result
 
     def _leave(self, old: Expr, new: Expr) -> Expr:
-        if isinstance(new, Let) and isinstance(old, Let) and old.var in self._bound and old.var not in self._kept:
+        if isinstance(new, Let) and isinstance(old, Let) and old.var in self._bound and old.var not in self._escaping:
             return new.body
         if not isinstance(new, Call) or isinstance(new.op, Op):
             return new
@@ -92,7 +92,7 @@ class CallLowering:
         if new.type_args:
             raise IrError("a kernel is not polymorphic: it cannot be called with type arguments", new.span)
         if isinstance(kernel, PrimFunc | LoweredText):
-            return self._given(kernel, new)
+            return self._call_of_nest(kernel, new)
         copied = without_device(kernel.body)
         if is_call_to(copied, "device_copy"):
             return Call(copied.op, new.args, copied.attrs, (), new.span)
@@ -108,7 +108,7 @@ class CallLowering:
         name = self.nests.get(kernel, target_of(device, self.targets), device)
         return new if name is None else _lowered_call(name, new, without_wrong_mark(kernel).attrs, (name,))
 
-    def _given(self, kernel: PrimFunc | LoweredText, e: Call) -> Expr:
+    def _call_of_nest(self, kernel: PrimFunc | LoweredText, e: Call) -> Expr:
         """A call of a loop nest that the module has already."""
         if not isinstance(e.op, GlobalVar):
             return e
@@ -117,7 +117,7 @@ class CallLowering:
         if isinstance(kernel, PrimFunc):
             if not is_target(kernel.attrs.get("target")):
                 target = target_of(self._devices.get(e), self.targets).record()
-                kernel = self.given.setdefault(name, kernel.with_body(kernel.body, target=target))
+                kernel = self.existing_nests.setdefault(name, kernel.with_body(kernel.body, target=target))
             attrs = kernel.attrs
         return _lowered_call(name, e, attrs, (name,))
 

@@ -62,7 +62,7 @@ class LowerTensorExpr(ModulePass):
             raise IrError(list(dict.fromkeys(_dynamic_parameters(module) or nests.problems)))
         functions = _without_compiled(functions, lowering.external)
         functions |= {name: with_function(f, attrs={"Extern": 1}) for name, f in lowering.external.items()}
-        functions |= lowering.given
+        functions |= lowering.existing_nests
         after = module.with_functions({**functions, **nests.functions})
         if after is module:
             _warn_of_operators(module, context)

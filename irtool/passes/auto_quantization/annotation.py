@@ -54,7 +54,7 @@ class Annotator:
         self.enabled = debug_enabled_ops
         self.convolutions = 0
         self.stopped = False
-        self.made: dict[tuple[Expr, int], Expr] = {}
+        self.simulated: dict[tuple[Expr, int], Expr] = {}
 
     def run(self, function: Function) -> Function:
         """The function with scales and limits of the rounding as further parameters."""
@@ -85,10 +85,10 @@ class Annotator:
             return e
         if isinstance(e.checked_type, TensorType) and not e.checked_type.shape:
             raise IrError("QuantizeAnnotate: a scalar cannot be rounded", e.span, help="expand_dims gives it an axis")
-        if (e, kind) not in self.made:
+        if (e, kind) not in self.simulated:
             limits = [Var(n) for n in ("dom_scale", "clip_min", "clip_max")]
-            self.made[e, kind] = call(SIMULATED, e, *limits, kind=kind, sign=True, rounding="round")
-        return self.made[e, kind]
+            self.simulated[e, kind] = call(SIMULATED, e, *limits, kind=kind, sign=True, rounding="round")
+        return self.simulated[e, kind]
 
     def _guarded(
         self, rule: Callable[[Call, Sequence[Value]], Value | None], old: Call, args: Sequence[Value]

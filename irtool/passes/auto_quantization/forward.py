@@ -45,7 +45,7 @@ class Forward:
         self.shared = shared
         self.effects = Effects()
         self.memo: dict[Expr, Expr] = {}
-        self.undecided: dict[Expr, Undecided] = {}
+        self.pending: dict[Expr, Undecided] = {}
 
     def run(self, function: Function) -> Function:
         """The function rewritten."""
@@ -54,7 +54,7 @@ class Forward:
 
     def value(self, old: Expr) -> Value:
         """The replacement of an expression of the original."""
-        return self.undecided.get(old) or self.memo[old]
+        return self.pending.get(old) or self.memo[old]
 
     def fields(self, old: Tuple) -> list[Value]:
         """The same for the fields of a tuple."""
@@ -76,7 +76,7 @@ class Forward:
             return converted
         if self.shared is not None and self.counts[old] > 1:
             converted = self.shared(converted)
-        self.undecided[old] = converted
+        self.pending[old] = converted
         return converted.realize()
 
 

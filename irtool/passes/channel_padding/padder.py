@@ -47,7 +47,7 @@ class Padder:
         if adds_channels(old):
             return self._with_zeros(old, new)
         (channels,) = {self.padded[x][1] for x in old.args if x in self.padded}
-        return self._kept(old, new, channels), channels
+        return self._with_same_channels(old, new, channels), channels
 
     def _behind_own(self, e: Expr) -> PaddedChannels:
         """The channels of a call, and behind them those that fill vectors."""
@@ -79,18 +79,18 @@ class Padder:
         widths[1] = (0, channels.count - known_extents(old.args[0])[1])
         return _with_attrs(new, pad_width=tuple(widths)), channels
 
-    def _kept(self, old: Call, new: Call, channels: PaddedChannels) -> Call:
+    def _with_same_channels(self, old: Call, new: Call, channels: PaddedChannels) -> Call:
         """A call that keeps the channels of its operands."""
         if is_depthwise(old):
             convolution = _with(new, self.padded[old.args[0]][0], _spread(old.args[1], channels, 0))
             return _with_count(_with_attrs(convolution, groups=channels.count), channels.count)
         operands = zip(old.args, new.args, strict=True)
         return _with(
-            new, *(self.padded[x][0] if x in self.padded else _beside(old, x, e, channels) for x, e in operands)
+            new, *(self.padded[x][0] if x in self.padded else _operand(old, x, e, channels) for x, e in operands)
         )
 
 
-def _beside(user: Call, old: Expr, new: Expr, channels: PaddedChannels) -> Expr:
+def _operand(user: Call, old: Expr, new: Expr, channels: PaddedChannels) -> Expr:
     """An operand beside those with the channels of a call: with zeros for added channels, if it has an element for each."""
     axis, own = channel_axis(user, old), known_extents(old)
     if axis is None:

@@ -48,7 +48,7 @@ class PassInfo:
     """The pass itself, for instruments that ask it more, if there is one."""
 
 
-def _undecided(instrument: Any, arguments: Sequence[Any], result: Any) -> str:
+def _decision_error(instrument: Any, arguments: Sequence[Any], result: Any) -> str:
     """The error in the result of `should_run` of an instrument from outside; empty if it has none."""
     return "returned None, not True or False" if result is None else ""
 
@@ -57,7 +57,7 @@ class PassInstrument(Plugin):
     """Hooks around passes. Every method may be overridden; none needs to be. What they raise reaches the caller as it is."""
 
     _kind = "instrument"
-    _checks = MappingProxyType({"should_run": _undecided})
+    _checks = MappingProxyType({"should_run": _decision_error})
     _refusals = (Exception,)
 
     def enter_pass_ctx(self) -> None:

@@ -33,12 +33,12 @@ _WEIGHT_FACTOR = 4
 
 
 class FoldingBudget:
-    """The remaining budget for the folds of a module. `made` has the bytes of all admitted results."""
+    """The remaining budget for the folds of a module. `result_bytes` has the bytes of all admitted results."""
 
     def __init__(self, weight_bytes: int = 0) -> None:
         self.bytes_left = MOST_BYTES + _WEIGHT_FACTOR * weight_bytes
         self.work_left = MOST_WORK + (1 << 12) * weight_bytes
-        self.made = 0
+        self.result_bytes = 0
         self._replaced: dict[int, object] = {}
 
     @classmethod
@@ -76,7 +76,7 @@ class FoldingBudget:
             return False
         self.bytes_left -= grown
         self.work_left -= work
-        self.made += nbytes
+        self.result_bytes += nbytes
         self._replaced.update((id(o), o) for o in operands)
         return True
 

@@ -38,25 +38,25 @@ class PatternMatch(Mapping[DFPattern, Expr]):
     """The node that each part of a pattern matched: `match[p]`; `match.all(p)` lists the nodes if `p` is a path."""
 
     def __init__(self, matches: Mapping[DFPattern, list[Expr]], before: PatternMatch | None = None) -> None:
-        self._found = matches
+        self._nodes = matches
         self._before = before
 
     def __getitem__(self, pattern: DFPattern) -> Expr:
-        return self._found[pattern][0]
+        return self._nodes[pattern][0]
 
     def __iter__(self) -> Iterator[DFPattern]:
-        return iter(self._found)
+        return iter(self._nodes)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._nodes)
 
     def all(self, pattern: DFPattern) -> list[Expr]:
         """Every node that the part matched."""
-        return self._found.get(pattern, [])
+        return self._nodes.get(pattern, [])
 
     def items_of(self) -> Iterator[tuple[DFPattern, list[Expr]]]:
         """Every part with the nodes that it matched."""
-        return iter(self._found.items())
+        return iter(self._nodes.items())
 
     def type_of(self, pattern: DFPattern) -> Type | None:
         """The type of the node that the part matched, before any rewriting."""

@@ -42,12 +42,12 @@ class Printing(PassInstrument):
 
     def run_before_pass(self, module: Module, info: PassInfo) -> None:
         watched = bool(self.changed) and not info.runs_others
-        self._before(info.name, self._wanted(info, self.before), watched, lambda: shown(module, self.show))
+        self._before(info.name, self._is_selected(info, self.before), watched, lambda: shown(module, self.show))
 
     def run_after_pass(self, module: Module, info: PassInfo) -> None:
         # What changed in a pass that runs others has been shown, pass by pass.
         watched = bool(self.changed) and not info.runs_others
-        is_selected = self._wanted(info, self.after)
+        is_selected = self._is_selected(info, self.after)
         self._after(info.name, is_selected, watched, lambda: shown(module, self.show), info.is_prerequisite)
 
     def run_before_stage(self, program: Program, stage: str) -> None:
@@ -88,7 +88,7 @@ class Printing(PassInstrument):
             sys.stderr.write(text)
 
     @staticmethod
-    def _wanted(info: PassInfo, names: Iterable[str]) -> bool:
+    def _is_selected(info: PassInfo, names: Iterable[str]) -> bool:
         return info.name in names or ("all" in names and not info.runs_others)
 
 

@@ -36,7 +36,7 @@ class CheckValues(PassInstrument):
     skipped: list[str] = field(default_factory=list, init=False)
     _open: list[Module] = field(default_factory=list)
     _known: tuple[Module | None, list[Any]] = (None, [])
-    _made: dict[tuple[int, tuple[str, ...]], list[Any]] = field(default_factory=dict)
+    _input_cache: dict[tuple[int, tuple[str, ...]], list[Any]] = field(default_factory=dict)
     _random: str = field(default="", init=False)
 
     def run_before_pass(self, module: Module, info: PassInfo) -> None:
@@ -113,11 +113,11 @@ class CheckValues(PassInstrument):
         assert isinstance(function, Function)
         # What is typical of a parameter may look otherwise after a pass: its values stay.
         key = seed, tuple(repr(p.checked_type) for p in function.params)
-        if key not in self._made:
-            self._made[key] = random_inputs(function, seed, module)
+        if key not in self._input_cache:
+            self._input_cache[key] = random_inputs(function, seed, module)
             names = [p.name for p in function.params]
             self._random = self._random or name_random(names, len(names), range(self.count), self.entry)
-        return self._made[key]
+        return self._input_cache[key]
 
     def report(self) -> str:
         sentences = [f"passes are compared on made-up values: {self._random}"] if self._random else []

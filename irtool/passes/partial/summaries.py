@@ -33,7 +33,7 @@ class Summaries:
     """Summaries by the number of the function, and the conditions for one."""
 
     def __init__(self) -> None:
-        self._found: dict[int, Summary] = {}
+        self._summaries: dict[int, Summary] = {}
         self._recurs: list[bool] = [False]
 
     def begin(self) -> None:
@@ -50,11 +50,11 @@ class Summaries:
         if summary is None or recurs or steps <= _WORTH * (summary.size + 1):
             return
         if _is_closed(summary.result):
-            self._found[number] = summary
+            self._summaries[number] = summary
 
     def fitting(self, number: int, arguments: Sequence[Partial]) -> Summary | None:
         """The summary of a call with these arguments: of all of them, nothing is known."""
-        summary = self._found.get(number)
+        summary = self._summaries.get(number)
         return summary if summary is not None and all(a.known is None for a in arguments) else None
 
 

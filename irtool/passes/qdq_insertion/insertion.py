@@ -26,7 +26,7 @@ class Insertion:
 
     Attributes:
         function: the result.
-        made: the replacement of each expression of the original.
+        rewritten: the replacement of each expression of the original.
         quantities: how each point is rounded.
     """
 
@@ -38,13 +38,13 @@ class Insertion:
             )
         self.plan = plan
         self.dtype = dtype
-        self.given = dict(zip(plan.observed, ranges))
+        self.ranges = dict(zip(plan.observed, ranges))
         self.quantities = {e: self._quantity(e) for e in plan.points}
         self.heads = {layer.head: layer for layer in plan.layers}
         self.weights = {layer: self._weights(layer) for layer in plan.layers if layer.weight is not None}
         self.rounded: dict[Expr, Expr] = {}
-        self.made: dict[Expr, Expr] = {}
-        self.function = rewrite(function, self._leave, memo=self.made)
+        self.rewritten: dict[Expr, Expr] = {}
+        self.function = rewrite(function, self._leave, memo=self.rewritten)
 
     def alone(self, layer: Layer) -> Expr:
         """The value of a layer over real numbers of the original, with the layer's own rounding."""
@@ -62,7 +62,7 @@ class Insertion:
             values = np.asarray(root.data)
             low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
         else:
-            low, high = self.given[root]
+            low, high = self.ranges[root]
         signed = root in self.plan.second
         return quantity_of(low, high, "int8" if signed else self.dtype, symmetric=signed)
 

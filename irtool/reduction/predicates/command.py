@@ -36,10 +36,10 @@ class Accepted:
     def __call__(self, case: Case) -> bool:
         text = to_text(case.module)
         if text not in self.known:
-            self.known[text] = self._judge(text)
+            self.known[text] = self._is_accepted(text)
         return self.known[text]
 
-    def _judge(self, text: str) -> bool:
+    def _is_accepted(self, text: str) -> bool:
         with tempfile.TemporaryDirectory(prefix="irtool-") as folder:
             path = os.path.join(folder, "candidate.relay")
             with open(path, "w", encoding="utf-8", errors="surrogatepass") as out:
@@ -72,6 +72,6 @@ class Accepted:
             raise ToolError(f"{command[0]} could not be run: {error.strerror}") from None
         return done.returncode, done.stdout + done.stderr
 
-    def said(self) -> str:
+    def describe(self) -> str:
         """The finding, for messages."""
         return "the command accepts it"

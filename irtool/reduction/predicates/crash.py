@@ -32,7 +32,7 @@ class Crashes:
         self.kind = self.kind or kind
         return kind == self.kind
 
-    def said(self) -> str:
+    def describe(self) -> str:
         """The finding, for messages."""
         return ": ".join(part for part in self.kind if part)
 

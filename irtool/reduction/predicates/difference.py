@@ -27,7 +27,7 @@ class Differs:
     seed: int = 0
     rtol: float = 1e-3
     atol: float = 1e-4
-    found: str = ""
+    reason: str = ""
 
     def __call__(self, case: Case) -> bool:
         function = case.module.functions.get(self.entry)
@@ -49,9 +49,9 @@ class Differs:
         except IrError:
             return False
         reason = difference(want, got, self.rtol, self.atol)
-        self.found = reason or self.found
+        self.reason = reason or self.reason
         return reason is not None
 
-    def said(self) -> str:
+    def describe(self) -> str:
         """The finding, for messages."""
-        return self.found
+        return self.reason

@@ -28,6 +28,6 @@ class Says:
             text += render(error) if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
         return self.pattern.search(text) is not None
 
-    def said(self) -> str:
+    def describe(self) -> str:
         """The finding, for messages."""
         return f"{self.pattern.pattern!r} matches"

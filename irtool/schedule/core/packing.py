@@ -34,11 +34,11 @@ class OperandAxis:
 class Limits:
     """The elements of an operand that exist, `(first, last)` for each axis, as the guards of a reduction say.
 
-    `kept`: the other guards. `neutral`: the value of an element that leaves the accumulator unchanged.
+    `other_guards`: the other guards. `neutral`: the value of an element that leaves the accumulator unchanged.
     """
 
     bounds: tuple[tuple[int, int], ...]
-    kept: tuple[Expr, ...]
+    other_guards: tuple[Expr, ...]
     neutral: Const
 
 

@@ -193,13 +193,13 @@ class _Reader:
     """A rewriter that reads the numbers at some places from buffers."""
 
     skeleton: _Skeleton
-    given: dict[Place, Expr]
+    replacements: dict[Place, Expr]
 
     def __call__(self, root: Expr) -> Expr:
         rebuilt: dict[Expr, Expr] = {}
         for e in post_order(root):
             number = self.skeleton.operations.get(e, -1)
-            kids = [self.given.get((number, n), rebuilt[k]) for n, k in enumerate(children(e))]
+            kids = [self.replacements.get((number, n), rebuilt[k]) for n, k in enumerate(children(e))]
             rebuilt[e] = rebuild(e, kids)
         return rebuilt[root]
 

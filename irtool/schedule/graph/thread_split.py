@@ -103,36 +103,36 @@ class _Places:
 
     def __init__(self, loops: Sequence[For]) -> None:
         self._lets: list[Let] = []
-        self._found: dict[tuple[Buffer, bool], dict[Expr, None]] = {}
+        self._accesses: dict[tuple[Buffer, bool], dict[Expr, None]] = {}
         self._variables: dict[Expr, frozenset[Var]] = {s.var: frozenset([s.var]) for s in loops}
         for s in pre_order(loops[0]):
             if isinstance(s, Let):
                 self._lets.append(s)
                 self._variables[s.var] = self._of(s.value)
             if isinstance(s, Store) and s.buffer.scope not in _OWN:
-                self._found.setdefault((s.buffer, True), {})[s.buffer.offset(s.indices)] = None
+                self._accesses.setdefault((s.buffer, True), {})[s.buffer.offset(s.indices)] = None
             for e in post_order(*expressions(s)) if not isinstance(s, Prefetch) else ():
                 if isinstance(e, Load) and isinstance(e.source, Buffer) and e.source.scope not in _OWN:
-                    self._found.setdefault((e.source, False), {})[e.source.offset(e.indices)] = None
+                    self._accesses.setdefault((e.source, False), {})[e.source.offset(e.indices)] = None
 
     @property
     def read(self) -> list[Buffer]:
-        return [b for b, written in self._found if not written]
+        return [b for b, written in self._accesses if not written]
 
     @property
     def written(self) -> list[Buffer]:
-        return [b for b, written in self._found if written]
+        return [b for b, written in self._accesses if written]
 
     def depends(self, b: Buffer, loop: For) -> bool:
         """True if each step of the loop reads other elements of the buffer."""
-        return any(loop.var in self._of(p) for p in self._found[b, False])
+        return any(loop.var in self._of(p) for p in self._accesses[b, False])
 
     def begin(self, b: Buffer, written: bool, loop: For) -> int | None:
         """The distance, in bytes, between the halves of the loop's steps in a buffer; None if it is zero."""
         half = -(-loop.steps // 2)
         near = min(half // 2, loop.steps - 1 - half)  # steps around the half: offsets at the ends may be clipped
         first, last = (half - near, half + near) if near else (0, half)
-        for place in self._found[b, written]:
+        for place in self._accesses[b, written]:
             if loop.var in self._of(place):
                 distance = self._at(place, loop.var, last) - self._at(place, loop.var, first)
                 if distance:

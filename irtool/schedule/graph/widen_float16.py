@@ -50,12 +50,12 @@ def widen_float16(program: Program, target: VectorTarget) -> None:
     """Widens temporaries of 16-bit floats that some kernel reads often and none packs into words; and weights, if widening takes
     long."""
     with ProgramRewriter(program) as rewriter:
-        for k, widened_buffers in _wanted(rewriter, target).items():
+        for k, widened_buffers in _buffers_to_widen(rewriter, target).items():
             if widened_buffers:
                 rewriter.replace(rewriter.calls[k], _widened(k, widened_buffers))
 
 
-def _wanted(rewriter: ProgramRewriter, target: VectorTarget) -> dict[Kernel, set[Buffer]]:
+def _buffers_to_widen(rewriter: ProgramRewriter, target: VectorTarget) -> dict[Kernel, set[Buffer]]:
     """The buffers of each kernel that become float32. The slots of all parameters that share them become float32, too."""
     runs = rewriter.calls
     fixed = _fixed_slots(rewriter.program)

@@ -34,12 +34,12 @@ class Movement:
     Attributes:
         weights: the constant factor; the other one is shifted.
         dtype: the dtype of the shifted numbers.
-        kept: the axes of the weights that their sums have.
+        sum_axes: the axes of the weights that their sums have.
     """
 
     weights: Buffer
     dtype: str
-    kept: tuple[int, ...]
+    sum_axes: tuple[int, ...]
 
     @property
     def step(self) -> int:
@@ -49,14 +49,14 @@ class Movement:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the sums of weights."""
-        return tuple(self.weights.shape[n] for n in self.kept)
+        return tuple(self.weights.shape[n] for n in self.sum_axes)
 
     def corrected(self, r: Reduction, sums: Buffer) -> Reduction:
         """The sum of shifted bytes, whose stores correct the results."""
         indices = self._read(r).indices
 
         def add(e: Expr) -> Expr:
-            return e + Load(sums, tuple(indices[n] for n in self.kept)) if _reads(e, r.acc) else e
+            return e + Load(sums, tuple(indices[n] for n in self.sum_axes)) if _reads(e, r.acc) else e
 
         stores = tuple(Store(s.buffer, s.indices, rewrite(s.value, add)) for s in r.stores)
         return replace(r, stores=stores)
@@ -66,7 +66,7 @@ class Movement:
 
     def sums(self, rewriter: ProgramRewriter, weights: Slot) -> Slot:
         """The constant that is added to results."""
-        axes = tuple(n for n in range(len(weights.shape)) if n not in self.kept)
+        axes = tuple(n for n in range(len(weights.shape)) if n not in self.sum_axes)
         step = self.step
 
         def compute(data: Any) -> Any:

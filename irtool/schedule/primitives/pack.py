@@ -67,7 +67,7 @@ def _placed(
     known = simplifier(b.form.loops, b.form.inner)
     limits = find_limits(b.form, operand, known)
     view = b.seen()
-    if limits is None or any(depends(view(g), v) for g in limits.kept):
+    if limits is None or any(depends(view(g), v) for g in limits.other_guards):
         raise UsageError(f"a condition on {operand.source.name} is no bound of its indices")
     packing = Packing.of([view(i) for i in operand.indices], limits, extents, v, lanes, view.simplify)
     buffer = Buffer(name, packing.shape, operand.dtype, Scope(scope))
@@ -86,6 +86,6 @@ def _placed(
 
     r = b.form
     stores = tuple(s.rewritten(change) for s in r.stores)
-    guards = tuple(change(g) for g in limits.kept)
+    guards = tuple(change(g) for g in limits.other_guards)
     reader = Reduction(inside, r.acc, change(r.init), b.inner, change(r.update), stores, guards)
     return b.placed(reader, level, inside)

@@ -112,16 +112,16 @@ class PrimitiveCall:
         def named(_: None, *args: Any, **options: Any) -> Answer:
             return function(**arguments_of(getattr(primitives, self.name), args, options))
 
-        return self._told(named, None)
+        return self._located(named, None)
 
     def refused(self, message: str, help: str = "") -> UsageError:
         """An error with the line."""
         return UsageError(f"line {self.line} of the schedule: {message}", help=help or None)
 
     def _call(self, first: Any) -> Any:
-        return self._told(getattr(primitives, self.name), first)
+        return self._located(getattr(primitives, self.name), first)
 
-    def _told(self, function: Callable[..., Answer], first: Any) -> Answer:
+    def _located(self, function: Callable[..., Answer], first: Any) -> Answer:
         try:
             return function(first, *self.args, **dict(self.options))
         except UsageError as error:

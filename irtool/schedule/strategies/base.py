@@ -74,7 +74,7 @@ class Stage:
     number: int = -1
     main: bool = False
     serial: bool = False
-    _told: bool = field(default=False, init=False, repr=False)
+    _is_remarked: bool = field(default=False, init=False, repr=False)
 
     @property
     def work(self) -> int:
@@ -129,8 +129,8 @@ class Stage:
     def _tell(self, prepared: tuple[Form, list[str]]) -> Form:
         """The prepared form; the trace, if there is one, gets the primitives that prepared it, once."""
         form, lines = prepared
-        if is_traced() and not self._told:
-            self._told = True
+        if is_traced() and not self._is_remarked:
+            self._is_remarked = True
             for line in lines:
                 remark(line)
         return form

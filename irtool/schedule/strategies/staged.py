@@ -23,9 +23,9 @@ from .register_tile.strategy import Finish, RegisterTile, tile_reduction
 
 @dataclass(frozen=True)
 class Scheduling:
-    """The schedule of one stage. `said`: its description for the trace; `apply`: builds the nest."""
+    """The schedule of one stage. `description`: its text in the trace; `apply`: builds the nest."""
 
-    said: str
+    description: str
     apply: Callable[[], Stmt]
 
 
@@ -73,7 +73,7 @@ def schedule_stages(nest: StagedNest, schedule: Callable[[NamedStage, Map | Redu
     nests: dict[str, list[Stmt]] = {}
     for stage in nest.stages:
         first, *others = (schedule(stage, form) for form in stage.forms)
-        with traced_stage(stage.name, first.said):
+        with traced_stage(stage.name, first.description):
             nests[stage.name] = [first.apply()]
         with untraced():
             nests[stage.name] += [x.apply() for x in others]

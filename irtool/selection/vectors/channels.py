@@ -41,9 +41,9 @@ class Channel:
 
 @dataclass(frozen=True)
 class Pick:
-    """Vector `made` has elements `mask` of vectors `a` and `b` end to end. The vectors that are loaded are the first ones."""
+    """Vector `result` has elements `mask` of vectors `a` and `b` end to end. The vectors that are loaded are the first ones."""
 
-    made: int
+    result: int
     a: int
     b: int
     mask: tuple[int, ...]

@@ -71,7 +71,7 @@ class LoadVector(Value):
     """`count` elements of a buffer, `stride` apart, from `base` on; as they are in memory. `once`: it is worth a register,
     and must not be read again for each use. `places`: where each lane's element lies behind `base`, if not evenly. `channel`:
     it is one of channels that lie side by side, and `base` is where the first of them begins. `words`: each lane is four
-    bytes of a buffer of bytes, or two numbers of one of bfloat16, the first of them lowest. `held`: it must stay in a register."""
+    bytes of a buffer of bytes, or two numbers of one of bfloat16, the first of them lowest. `stays_in_register`: it must stay in a register."""
 
     buffer: Buffer
     base: Expr
@@ -81,7 +81,7 @@ class LoadVector(Value):
     places: tuple[int, ...] = ()
     channel: Channel | None = None
     words: bool = False
-    held: bool = field(default=False, init=False)
+    stays_in_register: bool = field(default=False, init=False)
 
     @property
     def is_whole(self) -> bool:

@@ -62,7 +62,7 @@ def join(bodies: Sequence[ir.Body]) -> ir.Body:
             first[key] = s
             s.named = True
             if isinstance(s, ir.LoadVector):
-                s.held = key in held_keys
+                s.stays_in_register = key in held_keys
         joined.steps.append(s)
     if replaced:
         replace_values(joined, replaced)

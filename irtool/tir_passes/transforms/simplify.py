@@ -51,14 +51,14 @@ def _inside(s: Stmt, exprs: tuple[Expr, ...], simplify: Simplifier, branch: int)
     elif isinstance(s, Let) and dtypes.is_int(s.var.dtype):
         more[s.var] = simplify.range(exprs[0])
     elif isinstance(s, If):
-        for v, low, high in _said(exprs[0], simplify, branch == 0):
+        for v, low, high in _implied_bounds(exprs[0], simplify, branch == 0):
             a, b = more.get(v, simplify.range(v))
             more[v] = (max(a, low), min(b, high))
         more = {v: r for v, r in more.items() if r[0] <= r[1]}
     return Simplifier({**simplify.bounds, **more}) if more else simplify
 
 
-def _said(cond: Expr, simplify: Simplifier, holds: bool) -> Iterator[tuple[Var, float, float]]:
+def _implied_bounds(cond: Expr, simplify: Simplifier, holds: bool) -> Iterator[tuple[Var, float, float]]:
     """Bounds of single variables from a condition that holds or does not."""
     stack = [cond]
     while stack:

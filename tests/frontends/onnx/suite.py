@@ -183,13 +183,13 @@ def imported(
 
 def _bits(arrays: dict[str, Any]) -> dict[str, Any]:
     """bfloat16 as its bits, which is how irtool's arrays hold it; narrow types as the wider ones that hold them."""
-    return {n: a.view("uint16") if str(a.dtype) == "bfloat16" else _held(a) for n, a in arrays.items()}
+    return {n: a.view("uint16") if str(a.dtype) == "bfloat16" else _as_stored(a) for n, a in arrays.items()}
 
 
-def _held(array: Any) -> Any:
+def _as_stored(array: Any) -> Any:
     """A tensor of a type that Relay does not have, in the type that holds its values."""
     narrow = BY_NAME.get(str(array.dtype).replace("_", "").replace("e2m1fn", "e2m1").replace("e8m0fnu", "e8m0"))
-    return array.astype(narrow.held) if narrow else array
+    return array.astype(narrow.storage_dtype) if narrow else array
 
 
 def _evaluated(module: Any, params: Any, main_inputs: dict[str, Any]) -> Any:
@@ -222,7 +222,7 @@ _BFLOAT16_RTOL = 2**-6
 
 
 def _difference(actual: Any, expected: Any, case: Case) -> str:
-    rtol, expected = case.rtol, _held(expected)
+    rtol, expected = case.rtol, _as_stored(expected)
     if str(expected.dtype) == "bfloat16":
         rtol = max(rtol, _BFLOAT16_RTOL)
         expected = expected.astype("float32")

@@ -20,7 +20,7 @@ def model(shape: tuple[int, ...], axis: int, ascending: int, dtype: str) -> onnx
     )
 
 
-def wanted(x: np.ndarray, axis: int, ascending: int) -> list[np.ndarray]:
+def distinct_slices(x: np.ndarray, axis: int, ascending: int) -> list[np.ndarray]:
     values, first, which, counts = np.unique(x, True, True, True, axis)
     if ascending:
         return [values, first, which.ravel(), counts]
@@ -34,7 +34,9 @@ def test_slices_are_those_of_numpy(shape: tuple[int, ...], axis: int, ascending:
     for seed, dtype in ((0, "float32"), (1, "int32")):
         module, _ = irtool.from_onnx(model(shape, axis, ascending, dtype))
         x = np.random.default_rng(seed).integers(-1, 2, shape).astype(dtype)
-        for actual, expected in zip(irtool.evaluate(module, [x]), wanted(x, axis % x.ndim, ascending), strict=True):
+        for actual, expected in zip(
+            irtool.evaluate(module, [x]), distinct_slices(x, axis % x.ndim, ascending), strict=True
+        ):
             np.testing.assert_array_equal(actual, expected)
 
 
@@ -44,5 +46,5 @@ def test_a_build_gives_the_same(quick_compiles: None) -> None:
     built = irtool.build(module)
     with pytest.warns(irtool.driver.specialize.BakedInputsWarning):
         results = built.run([x])
-    for actual, expected in zip(results, wanted(x, 0, 1), strict=True):
+    for actual, expected in zip(results, distinct_slices(x, 0, 1), strict=True):
         np.testing.assert_array_equal(actual, expected)

@@ -19,7 +19,7 @@ class Dropout(OnnxOperator):
 
     @since(10)
     def with_mask(self, x: Value, *, ratio: float = 0.5) -> Result:
-        return [x, self._kept(x)]
+        return [x, self._mask(x)]
 
     @since(12, 13, 22)
     def by_input(
@@ -33,9 +33,9 @@ class Dropout(OnnxOperator):
                     help="export the model for inference: model.eval() in PyTorch",
                     code=UnsupportedNode,
                 )
-        return [x, self._kept(x)]
+        return [x, self._mask(x)]
 
-    def _kept(self, x: Value) -> Value | None:
+    def _mask(self, x: Value) -> Value | None:
         if not self.wants(1):
             return None
         if all(isinstance(d, int) for d in x.shape):

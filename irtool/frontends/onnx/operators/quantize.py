@@ -52,7 +52,7 @@ class QuantizeLinear(_Linear):
         if narrow.is_float:
             return self._as_floats(narrow, inputs[0], inputs[1], attributes)
         if number in NARROW:
-            attributes = {**attributes, "output_dtype": ELEMENT_TYPES[narrow.held]}
+            attributes = {**attributes, "output_dtype": ELEMENT_TYPES[narrow.storage_dtype]}
         quantized = super().apply(method, inputs, attributes)
         assert isinstance(quantized, Value)
         return limited(quantized, narrow)

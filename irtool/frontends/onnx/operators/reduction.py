@@ -23,7 +23,7 @@ class Reduction(OnnxOperator):
         chosen = axes or (() if none_means_none else range(x.rank))
         return self.reduce(x, x.axes(chosen), bool(keepdims))
 
-    def given(self, axes: Value | None) -> Sequence[int] | None:
+    def constant_axes(self, axes: Value | None) -> Sequence[int] | None:
         """The axes that an input says; None if it is left out or empty."""
         if axes is None or axes.shape == (0,):
             return None
@@ -39,7 +39,7 @@ class _AxesSince18(Reduction):
     def by_input(
         self, x: Value, axes: Value | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
     ) -> Result:
-        return self.over(x, self.given(axes), keepdims, noop_with_empty_axes)
+        return self.over(x, self.constant_axes(axes), keepdims, noop_with_empty_axes)
 
 
 def along(name: str, x: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
@@ -118,7 +118,7 @@ class ReduceSum(Reduction):
     def by_input(
         self, x: Value, axes: Value | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0
     ) -> Result:
-        return self.over(x, self.given(axes), keepdims, noop_with_empty_axes)
+        return self.over(x, self.constant_axes(axes), keepdims, noop_with_empty_axes)
 
     def reduce(self, x: Value, axes: tuple[int, ...], keepdims: bool) -> Value:
         return along("sum", x, axes, keepdims)

@@ -221,7 +221,7 @@ def _plan(r: Reduction, v: Var, e: Load, target: VectorTarget, simplify: Simplif
     row = rows[-1] if rows else None
     outside = tuple(x for x, _ in r.loops if x in used and x is not v and x is not row)
     limits = find_limits(r, e, simplify)
-    if limits is None or any(depends(g, v) for g in limits.kept):
+    if limits is None or any(depends(g, v) for g in limits.other_guards):
         return None
     return _choose_cut(PackingPlan(r, v, e, outside, limits, target, simplify), row)
 

@@ -36,7 +36,7 @@ class Rows:
     """The rows of a reduction.
 
     Attributes:
-        form: the reduction, with one loop over rows and possibly one over results of a row, `kept`.
+        form: the reduction, with one loop over rows and possibly one over results of a row, `result_loops`.
         rows: the loop over rows.
         size: the number of rows that are transposed at a time.
         operand: the operand.
@@ -46,7 +46,7 @@ class Rows:
 
     form: TupleReduction
     rows: Loop
-    kept: tuple[Loop, ...]
+    result_loops: tuple[Loop, ...]
     operand: Load
     first: int
     width: int
@@ -64,10 +64,10 @@ class Rows:
         v = self.rows[0]
         here: dict[Expr, Expr] = {v: number * self.size + lane}
         read = Load(transposed, (self.operand.indices[-1] - self.first, lane))
-        reader = _with(self.form, (*self.kept, (lane, self.size)), {self.operand: read, **here})
-        if not self.kept:
+        reader = _with(self.form, (*self.result_loops, (lane, self.size)), {self.operand: read, **here})
+        if not self.result_loops:
             return [transposed], [copy, reader]
-        ((axis, count),) = self.kept
+        ((axis, count),) = self.result_loops
         results = Buffer("results", (count, self.size), store.buffer.dtype, Scope.LOCAL)
         reader = replace(reader, stores=(Store(results, (axis, lane), reader.stores[0].value),))
         lane, own = Var("lane"), Var("i")
@@ -91,7 +91,7 @@ class Rows:
         v, rows = self.rows
         left = rows % self.size
         own = Var(v.name, v.dtype)
-        return _with(self.form, ((own, left), *self.kept), {v: own + (rows - left)}) if left else None
+        return _with(self.form, ((own, left), *self.result_loops), {v: own + (rows - left)}) if left else None
 
 
 @strategy("transposed_rows")
