@@ -9,6 +9,7 @@ tiles          blocks of sums in matrix tiles, and where their registers are con
 runs           sums of products of long words that lie one after the other
 narrow_scopes  arrays declared in the innermost loop that they live in
 streams        fences behind stores past the caches
+scalars        operations that need a support function or rounding
 text           the nest that is printed, in plain text
 moves          stores that move an element and compute nothing
 """

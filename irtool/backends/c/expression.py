@@ -12,13 +12,13 @@ from typing import Any
 
 from ...diagnostics import IrError
 from ...selection.nests import strict_order
-from ...selection.vectors.lower import WHOLE
-from ...selection.vectors.types import HALVES
+from ...selection.scalars import is_rounded, support_of
+from ...selection.vectors.types import HALVES, compute_dtype
 from ...tir import dtypes
-from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
+from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children, post_order
 from ...tir.intrinsics import PRODUCT
 from ...tir.simplify import Simplifier
-from ...tir.word_functions import DOTS, PACKS
+from ...tir.word_functions import DOTS
 from ...trampoline import trampoline
 from ..c_types import bare, enclose, literal, value_type
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
@@ -152,50 +152,42 @@ class Writer:
             return self.variables[e]
         if isinstance(e, Load):
             return self.load(e, [bare(k) for k in kids])
-        if isinstance(e, Binary):
-            return self._binary(e, *kids)
         if isinstance(e, Not):
             return f"!{kids[0]}"
         if isinstance(e, Select):
             return enclose(f"{kids[0]} ? {kids[1]} : {kids[2]}")
-        if isinstance(e, Cast):
-            return self._cast(e, kids[0])
-        assert isinstance(e, Call)
-        return self._call(e, kids)
+        assert isinstance(e, Binary | Cast | Call)
+        text = self._operation(e, kids)
+        return self.helper(Helper("round", (e.dtype,)), text) if is_rounded(e) else text
+
+    def _operation(self, e: Binary | Cast | Call, kids: list[str]) -> str:
+        support = support_of(e, self.simplify, self.index_type != "int32_t")
+        if support is not None:
+            start = [literal(0, e.dtype)] if support[0] in DOTS else []
+            return self.helper(Helper(*support), *start, *kids)
+        if isinstance(e, Binary):
+            return self._binary(e, *kids)
+        return self._cast(e, kids[0]) if isinstance(e, Cast) else self._call(e, kids)
 
     def helper(self, helper: Helper, *args: str) -> str:
         """A call of a support function, which is written in front."""
         self.support[helper] = None
         return f"{helper.name}({', '.join(bare(a) for a in args)})"
 
-    def _rounded(self, text: str, dtype: str) -> str:
-        return self.helper(Helper("round", (dtype,)), text) if dtype in HALVES else text
-
     def _binary(self, e: Binary, a: str, b: str) -> str:
         op, dtype = e.op, e.a.dtype
         if op in ("<", "<=", "==", "!="):
             return enclose(f"{a} {op} {b}")
-        if dtypes.is_float(dtype):
-            if op in ("min", "max", "minimum", "maximum"):
-                return self.helper(Helper(op, ("float32" if dtype in HALVES else dtype,)), a, b)
-            return self._rounded(enclose(f"{a} {op} {b}"), dtype)
+        is_float = dtypes.is_float(dtype)
+        if op in ("min", "max") or (is_float and op in ("minimum", "maximum")):
+            return self.helper(Helper(op, ("int64" if self._is_wide(dtype) else compute_dtype(dtype),)), a, b)
+        if is_float:
+            return enclose(f"{a} {op} {b}")
         if op in ("+", "-", "*"):
             return self._integer_arithmetic(e, a, b)
-        if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
-            low, _ = self.simplify.range(e.a)
-            divisor, _ = self.simplify.range(e.b)
-            if divisor > 0 and (low >= 0 or op in ("truncdiv", "truncmod")):
-                return self._narrow(enclose(f"{a} {'/' if op in QUOTIENTS else '%'} {b}"), dtype)
-            return self.helper(Helper(op, ("int64" if self._is_wide(dtype) else dtype,)), a, b)
-        if op in ("min", "max"):
-            return self.helper(Helper(op, ("int64" if self._is_wide(dtype) else dtype,)), a, b)
-        if op in ("&", "|", "^"):
-            return self._narrow(enclose(f"{a} {op} {b}"), dtype)
-        if op in ("<<", ">>"):
-            low, high = self.simplify.range(e.b)
-            if op == ">>" and low >= 0 and high < dtypes.bits(dtype):
-                return self._narrow(enclose(f"{a} >> {b}"), dtype)
-            return self.helper(Helper("shl" if op == "<<" else "shr", (dtype,)), a, b)
+        sign = {"floordiv": "/", "truncdiv": "/", "floormod": "%", "truncmod": "%"}.get(op, op)
+        if sign in ("/", "%", "&", "|", "^", ">>"):
+            return self._narrow(enclose(f"{a} {sign} {b}"), dtype)
         raise IrError(f"no C for {op} on {dtype}")
 
     def _is_wide(self, dtype: str) -> bool:
@@ -216,51 +208,29 @@ class Writer:
         return f"({t})(({wide}){a} {e.op} ({wide}){b})"
 
     def _cast(self, e: Cast, value: str) -> str:
-        source, target = e.value.dtype, e.dtype
-        if dtypes.is_float(source):
-            if dtypes.is_float(target):
-                if source == "float64" and target in HALVES:
-                    return self._rounded(self.helper(Helper("odd", (source,)), value), target)
-                converted = f"({value_type(target)}){value}" if value_type(source) != value_type(target) else value
-                return self._rounded(converted, target)
-            return self.helper(Helper("to", ("float32" if source in HALVES else source, target)), value)
-        if dtypes.is_float(target):
-            return self._rounded(f"({value_type(target)}){value}", target)
-        return f"({self.type_of(e)}){value}"
+        target = e.dtype
+        if not dtypes.is_float(target):
+            return f"({self.type_of(e)}){value}"
+        return value if value_type(e.value.dtype) == value_type(target) else f"({value_type(target)}){value}"
 
     def _call(self, e: Call, kids: list[str]) -> str:
         name, dtype = e.name, e.dtype
         if name in ("isnan", "isinf", "isfinite"):
             return enclose(f"{name}({bare(kids[0])}) != 0")
-        if name in ("popcount", "clz"):
-            return self.helper(Helper(name, (e.args[0].dtype,)), kids[0])
         if name == "reinterpret":
             return self._reinterpret(e, kids[0])
-        if name in PACKS:
-            return self.helper(Helper(name), *kids)
-        if name in DOTS:
-            return self.helper(Helper(name), literal(0, dtype), *kids)
         if not dtypes.is_float(dtype):
-            if name == "pow":
-                return self.helper(Helper(name, (dtype,)), *kids)
             raise IrError(f"no C for {name} of {dtype}")
-        single = dtype != "float64"
-        suffix = "f" if single else ""
+        suffix = "f" if dtype != "float64" else ""
         if name == "rsqrt":
-            text: str = enclose(f"1.0{suffix} / sqrt{suffix}({bare(kids[0])})")
-        elif name == "exp10":
-            text = f"pow{suffix}(10.0{suffix}, {bare(kids[0])})"
-        elif name == PRODUCT:
-            text = self.helper(Helper(name, (dtype,)), *kids)
-        elif name == "flushed_exp":
-            text = self.helper(Helper(name, ("float32",)), kids[0])
-        elif name == "sigmoid":
-            text = self.helper(Helper(name, ("float32" if single else "float64",)), kids[0])
-        elif name in LIBM:
-            text = f"{LIBM[name]}{suffix}({', '.join(bare(k) for k in kids)})"
-        else:
-            raise IrError(f"no C for the intrinsic {name}")
-        return text if name in WHOLE else self._rounded(text, dtype)
+            return enclose(f"1.0{suffix} / sqrt{suffix}({bare(kids[0])})")
+        if name == "exp10":
+            return f"pow{suffix}(10.0{suffix}, {bare(kids[0])})"
+        if name == PRODUCT:
+            return self.helper(Helper(name, (dtype,)), *kids)
+        if name in LIBM:
+            return f"{LIBM[name]}{suffix}({', '.join(bare(k) for k in kids)})"
+        raise IrError(f"no C for the intrinsic {name}")
 
     def _reinterpret(self, e: Call, value: str) -> str:
         source, target = e.args[0].dtype, e.dtype

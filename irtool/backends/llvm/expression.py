@@ -11,14 +11,14 @@ from typing import Any
 
 from ...diagnostics import IrError
 from ...selection.nests import strict_order
-from ...selection.vectors.lower import WHOLE
+from ...selection.scalars import Support, is_rounded, support_of
 from ...selection.vectors.types import HALVES
 from ...tir import dtypes
-from ...tir.expr import QUOTIENTS, Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
+from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ...tir.int16_dot import PACK_WIDE
 from ...tir.intrinsics import PRODUCT
 from ...tir.simplify import Simplifier
-from ...tir.word_functions import DOTS, WORD_FUNCTIONS
+from ...tir.word_functions import DOTS
 from ...trampoline import trampoline
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
 from ..libm import LIBM
@@ -30,6 +30,7 @@ _INTRINSICS = {"sqrt", "fabs", "floor", "ceil", "trunc", "round", "nearbyint", "
 """Functions that LLVM has itself, with exactly the results of libm."""
 _COMPARE = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne"}
 _FLOAT = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
+_DIVISIONS = {"floordiv": "div", "truncdiv": "div", "floormod": "rem", "truncmod": "rem"}
 _INT = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
 
 
@@ -121,26 +122,38 @@ class Expressions:
             return self.variables[e]
         if isinstance(e, Load):
             return self.load(e, kids)
-        if isinstance(e, Binary):
-            return self._binary(e, *kids)
         if isinstance(e, Not):
             return self.b.value(f"xor i1 {kids[0]}, true")
         if isinstance(e, Select):
             t = self.type(e.dtype)
             return self.b.value(f"select i1 {kids[0]}, {t} {kids[1]}, {t} {kids[2]}")
-        if isinstance(e, Cast):
-            return self._cast(e, kids[0])
-        assert isinstance(e, Call)
-        return self._call(e, kids)
+        assert isinstance(e, Binary | Cast | Call)
+        value = self._operation(e, kids)
+        return self.helper(Helper("round", (e.dtype,)), "float", ("float", value)) if is_rounded(e) else value
+
+    def _operation(self, e: Binary | Cast | Call, kids: list[str]) -> str:
+        support = None if e.dtype == "bool" else support_of(e, self.simplify, self.wide)
+        if support is not None:
+            return self._support(e, support, kids)
+        if isinstance(e, Binary):
+            return self._binary(e, *kids)
+        return self._cast(e, kids[0]) if isinstance(e, Cast) else self._call(e, kids)
+
+    def _support(self, e: Binary | Cast | Call, support: Support, kids: list[str]) -> str:
+        """A call of a support function, which computes in the width of its dtype."""
+        name, about = support
+        args = [(value_type(e.dtype), literal(0, e.dtype))] if name in DOTS else []
+        if isinstance(e, Binary) and about != (e.dtype,):  # in 64 bits, as indices are
+            t = value_type(about[0])
+            return self.helper(Helper(*support), t, *((t, k) for k in kids))
+        args += [self._operand(k, x.dtype, name) for k, x in zip(kids, children(e), strict=True)]
+        result = "float" if name == "odd" else value_type(e.dtype)
+        return self._widened(self.helper(Helper(*support), result, *args), e.dtype)
 
     def helper(self, helper: Helper, result: str, *args: tuple[str, str]) -> str:
         """A call of a support function: the type of its result, and types with operands."""
         arguments = ", ".join(f"{t} {a}" for t, a in args)
         return self.b.value(f"call {result} {self.library.scalar(helper)}({arguments})")
-
-    def rounded(self, value: str, dtype: str) -> str:
-        """A float as a 16-bit one holds it."""
-        return self.helper(Helper("round", (dtype,)), "float", ("float", value)) if dtype in HALVES else value
 
     def _binary(self, e: Binary, a: str, b: str) -> str:
         op, dtype = e.op, e.a.dtype
@@ -154,28 +167,15 @@ class Expressions:
         if op in ("min", "max", "minimum", "maximum"):
             return self._extreme(op, t, a, b, unsigned)
         if dtypes.is_float(dtype):
-            return self.rounded(self.b.value(f"{_FLOAT[op]} {self.flags}{t} {a}, {b}"), dtype)
+            return self.b.value(f"{_FLOAT[op]} {self.flags}{t} {a}, {b}")
         if op in _INT:
             keeps = op in "+-*" and not unsigned and (self.simplify.never_wraps(e) or (t == "i64" and dtype == "int32"))
             return self.b.value(f"{_INT[op]} {'nsw ' if keeps else ''}{t} {a}, {b}")
-        if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
-            low, _ = self.simplify.range(e.a)
-            divisor, _ = self.simplify.range(e.b)
-            if divisor > 0 and (low >= 0 or op in ("truncdiv", "truncmod")):
-                return self.b.value(f"{'u' if unsigned else 's'}{'div' if op in QUOTIENTS else 'rem'} {t} {a}, {b}")
-            return self._help_ints(op, dtype, a, b)
-        if op in ("<<", ">>"):
-            low, high = self.simplify.range(e.b)
-            if op == ">>" and low >= 0 and high < dtypes.bits(dtype):
-                return self.b.value(f"{'lshr' if unsigned else 'ashr'} {t} {a}, {b}")
-            helper = Helper("shl" if op == "<<" else "shr", (dtype,))
-            u = value_type(dtype)
-            return self._widened(self.helper(helper, u, *((u, self._narrowed(x, dtype)) for x in (a, b))), dtype)
+        if op in _DIVISIONS:
+            return self.b.value(f"{'u' if unsigned else 's'}{_DIVISIONS[op]} {t} {a}, {b}")
+        if op == ">>":
+            return self.b.value(f"{'lshr' if unsigned else 'ashr'} {t} {a}, {b}")
         raise IrError(f"no LLVM IR for {op} on {dtype}")
-
-    def _help_ints(self, op: str, dtype: str, a: str, b: str) -> str:
-        t = self.type(dtype)
-        return self.helper(Helper(op, ("int64" if t == "i64" and dtype == "int32" else dtype,)), t, (t, a), (t, b))
 
     def _widened(self, value: str, dtype: str) -> str:
         """What has been computed in the dtype's own width, as it is computed with here."""
@@ -199,19 +199,12 @@ class Expressions:
         source, target = e.value.dtype, e.dtype
         s, t = self.type(source), self.type(target)
         if dtypes.is_float(source):
-            if dtypes.is_float(target):
-                if source == "float64" and target in HALVES:
-                    return self.rounded(self.helper(Helper("odd", (source,)), "float", (s, value)), target)
-                if s != t:
-                    value = self.b.value(f"{'fpext' if t == 'double' else 'fptrunc'} {s} {value} to {t}")
-                return self.rounded(value, target)
             if t == "i1":
                 return self.b.value(f"fcmp une {s} {value}, {float_bits(0.0, True)}")
-            helper = Helper("to", ("float32" if source in HALVES else source, target))
-            return self._widened(self.helper(helper, value_type(target), (s, value)), target)
+            return value if s == t else self.b.value(f"{'fpext' if t == 'double' else 'fptrunc'} {s} {value} to {t}")
         unsigned = dtypes.is_unsigned(source) or s == "i1"
         if dtypes.is_float(target):
-            return self.rounded(self.b.value(f"{'ui' if unsigned else 'si'}tofp {s} {value} to {t}"), target)
+            return self.b.value(f"{'ui' if unsigned else 'si'}tofp {s} {value} to {t}")
         if t == "i1":
             return value if s == "i1" else self.b.value(f"icmp ne {s} {value}, 0")
         bits, target_bits = int(s[1:]), int(t[1:])
@@ -231,42 +224,22 @@ class Expressions:
             return self.b.value(
                 f"fcmp {'oeq' if name == 'isinf' else 'olt'} {s} {size}, {float_bits(float('inf'), True)}"
             )
-        if name in ("popcount", "clz"):
-            u = value_type(source)
-            result = u if name == "popcount" else "i32"
-            call_value = self.helper(Helper(name, (source,)), result, (u, self._narrowed(kids[0], source)))
-            return self._widened(call_value, dtype)
         if name == "reinterpret":
             return self._reinterpret(source, dtype, kids[0])
-        if name in WORD_FUNCTIONS:
-            args = [(value_type(dtype), literal(0, dtype))] if name in DOTS else []
-            args += [self._operand(k, source, name) for k in kids]
-            return self._widened(self.helper(Helper(name), value_type(dtype), *args), dtype)
         if not dtypes.is_float(dtype):
-            if name == "pow":
-                u = value_type(dtype)
-                args = [(u, self._narrowed(k, dtype)) for k in kids]
-                return self._widened(self.helper(Helper(name, (dtype,)), u, *args), dtype)
             raise IrError(f"no LLVM IR for {name} of {dtype}")
-        one = literal(1.0, "float32")
         if name == "rsqrt":
-            call_value = self.b.value(f"fdiv {t} {one}, {self._outside('sqrt', t, kids)}")
-        elif name == "exp10":
-            call_value = self._outside("pow", t, [literal(10.0, "float64"), kids[0]])
-        elif name == PRODUCT:
-            call_value = self.b.value(f"fmul {t} {kids[0]}, {kids[1]}")  # no flag: nothing is contracted with it
-        elif name == "flushed_exp":
-            call_value = self.helper(Helper(name, ("float32",)), t, (t, kids[0]))
-        elif name == "sigmoid":
-            call_value = self.helper(Helper(name, ("float64" if t == "double" else "float32",)), t, (t, kids[0]))
-        elif name in LIBM:
-            call_value = self._outside(LIBM[name], t, kids)
-        else:
-            raise IrError(f"no LLVM IR for the intrinsic {name}")
-        return call_value if name in WHOLE else self.rounded(call_value, dtype)
+            return self.b.value(f"fdiv {t} {literal(1.0, 'float32')}, {self._outside('sqrt', t, kids)}")
+        if name == "exp10":
+            return self._outside("pow", t, [literal(10.0, "float64"), kids[0]])
+        if name == PRODUCT:
+            return self.b.value(f"fmul {t} {kids[0]}, {kids[1]}")  # no flag: nothing is contracted with it
+        if name in LIBM:
+            return self._outside(LIBM[name], t, kids)
+        raise IrError(f"no LLVM IR for the intrinsic {name}")
 
     def _operand(self, value: str, source: str, function: str) -> tuple[str, str]:
-        """An operand of a function of words; `pack2_i16` takes bytes, too."""
+        """An operand of a support function, in its own width; `pack2_i16` takes bytes, too."""
         if function == PACK_WIDE and dtypes.bits(source) == 8:
             how = "zext" if dtypes.is_unsigned(source) else "sext"
             return "i16", self.b.value(f"{how} i8 {value} to i16")
