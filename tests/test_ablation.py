@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import irtool
-from benchmarks.ablation.build import Builder
+from benchmarks.ablation.build import Builder, switches
 from benchmarks.ablation.changes import Changes
+from benchmarks.ablation.kept import KEPT
 from benchmarks.ablation.lines import lines_of
 from benchmarks.ablation.page import page
 from benchmarks.ablation.record import Record, read_records
@@ -113,14 +114,14 @@ def test_the_page_lists_what_moves_none_and_what_moves_few(tmp_path: Path) -> No
         )
     )
     assert (
-        "- `FuseEpilogues`; single operators: softmax 1.30\n" in nothing
+        "- `FuseEpilogues`: softmax 1.30\n" in nothing
         and "BlockSums" not in nothing
         and "FuseKernels" not in nothing
     )
     assert "- `SliceConstants`: ESPCN\n" in nothing  # active, and not measured
     assert "- `WidenHalves`: BERT-base, 128\n" in nothing  # the time was over before its turn
     assert "- `ShareLoops`: newer than the measurements\n" in nothing
-    assert "- `HalveProducts`; single operators: softmax needs it\n" in none and "FuseEpilogues" not in none
+    assert f"- `HalveProducts`: {KEPT['HalveProducts']}; softmax needs it\n" in none and "FuseEpilogues" not in none
     assert "- `BlockSums`: U-Net, 128² 0.90\n" in few and "FuseKernels" not in few
     assert "- `winograd`, by 1: UsageError: none left\n" in needed
     assert "and 1 single operators" in text and "| softmax |" not in text
@@ -141,3 +142,7 @@ def test_a_single_operator_is_built_as_networks_are() -> None:
     build = builder.build()
     assert "row_reduction" in build.active and [*builder.inputs] == ["a"]
     build.close()
+
+
+def test_reasons_are_those_of_stages_and_strategies() -> None:
+    assert KEPT.keys() <= {*switches()}

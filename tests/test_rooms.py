@@ -72,5 +72,7 @@ def test_tables_of_a_room_have_a_line_for_each_module() -> None:
         docstring = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) or ""
         names = [p.stem for p in init.parent.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()]
         for line in docstring.splitlines():
-            merged += [f"{init.parent.name}: {line}" for n in names if re.search(rf"^\S.*[^,\s] +{n}/? {{3,}}[^⇒\s]", line)]
+            merged += [
+                f"{init.parent.name}: {line}" for n in names if re.search(rf"^\S.*[^,\s] +{n}/? {{3,}}[^⇒\s]", line)
+            ]
     assert not merged

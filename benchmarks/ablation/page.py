@@ -11,6 +11,7 @@ from irtool.schedule import SCHEDULE
 from ..compare.export import NETWORKS as COMPARED
 from ..operators.table import BY_NAME as OPERATORS
 from .build import switches
+from .kept import KEPT
 from .lines import lines_of
 from .networks import NETWORKS
 from .record import LIMIT, Record
@@ -47,15 +48,15 @@ of its module and of modules that nothing else imports.
 
 ## What moves no network
 
-Measured on every network that it is active in:
+Measured on every network that it is active in, each with the reason for which it stays:
 
-{_list(_with_operators(s, operators) for s in switches() if _is_active(s, measured) and _is_settled(s, measured) and not _moving(s, measured))}
+{_list(_with_reason(s, measured, operators) for s in switches() if _is_active(s, measured) and _is_settled(s, measured) and not _moving(s, measured))}
 Active in networks that it was not measured on, and so not judged yet:
 
 {_list(_open(s, measured) for s in switches() if not _is_settled(s, measured) and not _moving(s, measured))}
 ## What is active in no network
 
-{_list(_with_operators(s, operators) for s in switches() if _is_tried(s, measured) and not _is_active(s, measured))}
+{_list(_with_reason(s, measured, operators) for s in switches() if _is_tried(s, measured) and not _is_active(s, measured))}
 ## What moves one network or two
 
 {_list(_with_networks(s, measured) for s in switches() if 0 < len(_moving(s, measured)) <= FEW)}
@@ -143,10 +144,18 @@ def _with_networks(switch: str, records: Sequence[Record]) -> str:
     return f"`{switch}`: {_effects(switch, _moving(switch, records))}"
 
 
-def _with_operators(switch: str, operators: Sequence[Record]) -> str:
-    """A switch that networks do not need, with the single operators that it moves."""
+def _with_reason(switch: str, records: Sequence[Record], operators: Sequence[Record]) -> str:
+    """A switch that networks do not need: why it stays, the single operators that it moves, and the most that code and workspace grow without
+    it."""
+    parts = [KEPT.get(switch, "")]
     moving = _moving(switch, operators)
-    return f"`{switch}`; single operators: {_effects(switch, moving)}" if moving else f"`{switch}`"
+    parts += [_effects(switch, moving)] if moving else []
+    for key, thing in (("c_bytes", "C"), ("arena_bytes", "workspace")):
+        sizes = ((r.switches.get(switch, {}).get(key, 0) / max(1, r.facts[key]), _title(r)) for r in records)
+        growth, title = max(sizes, default=(0.0, ""))
+        parts += [f"{thing} {growth:.2f} times as large without it ({title})"] if growth > 1 + 5 * LIMIT else []
+    text = "; ".join(filter(None, parts))
+    return f"`{switch}`: {text}" if text else f"`{switch}`"
 
 
 def _effects(switch: str, moving: Sequence[Record]) -> str:

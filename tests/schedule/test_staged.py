@@ -147,7 +147,11 @@ def test_a_script_is_built_and_run() -> None:
 
 MISTAKES = [
     ("conv", ["winograd(tile=3, tiles=3, filters=8, lanes=4)"], "line 2 of the schedule: tiles have 2 or 4 results"),
-    ("conv", ["winograd(tile=4, tiles=3, filters=8, lanes=5)"], "operands and results are no contiguous vectors of 5 channels"),
+    (
+        "conv",
+        ["winograd(tile=4, tiles=3, filters=8, lanes=5)"],
+        "operands and results are no contiguous vectors of 5 channels",
+    ),
     ("conv", ["winograd(tile=4, tiles=3, filters=12, lanes=4)"], "12 output channels at a time are no whole vectors"),
     ("conv", ["winograd(tile=4, tiles=99, filters=8, lanes=4)"], "there are 12 tiles, and a block cannot have 99"),
     ("conv", ["winograd(tile=4, tiles=3, filters=8, lanes=4, bands=5)"], "4 blocks of 3 tiles cannot form 5"),
