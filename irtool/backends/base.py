@@ -1,7 +1,7 @@
 """The base class of backends: a frozen dataclass whose fields are its flags.
 
-A backend takes a scheduled program, its memory planned (`tir.program`), to files, and these to something that runs. It is
-found by its name, which is what `--target` says::
+A backend turns a scheduled program with planned memory (`tir.program`) into files, and these into a library or a program.
+`--target` names it::
 
     @backend("c")
     @dataclass(frozen=True)
@@ -10,7 +10,7 @@ found by its name, which is what `--target` says::
 
         math: str = flag("fast", "own vectorized exp, tanh …, or those of libm", choices=("fast", "strict"))
 
-`--target='c{math=strict}'` and `--math=strict` set the same field. `driver/` sees nothing of backends but what is here.
+`--target='c{math=strict}'` and `--math=strict` set the same field. `driver/` sees nothing of backends but this module.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Runnable(Protocol):
     """A compiled network in this process. Only one thread at a time calls it."""
 
     def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
-        """Runs an entry point on contiguous numpy arrays; raises ToolError where it reports an error."""
+        """Runs an entry point on contiguous numpy arrays. Raises ToolError if it reports an error."""
 
 
 @runtime_checkable
@@ -74,14 +74,14 @@ class Reentrant(Protocol):
     """A compiled network that several threads run at once, each in a workspace of its own."""
 
     def workspace(self, arena_bytes: int) -> Any:
-        """Memory for one run at a time, of a network whose arena has so many bytes."""
+        """Memory for one run at a time, for a network whose arena has `arena_bytes`."""
 
     def run_in(self, workspace: Any, inputs: Sequence[Any], outputs: Sequence[Any], function: str) -> None:
         """As `Runnable.run`, in a workspace; `function` is the entry point's `run_with`."""
 
 
 def _any_result(b: Any, arguments: Sequence[Any], result: Any) -> str:
-    """Results are judged where they are used."""
+    """No complaint: results are checked where they are used."""
     return ""
 
 
@@ -98,13 +98,12 @@ def _not_built(b: Any, arguments: Sequence[Any], result: Any) -> str:
 
 
 OK, MISSING, ABSENT = "ok", "missing", "-"
-"""States of a finding; the last is of what is not there and not needed."""
+"""States of a finding; the last is that of a missing part that is not needed."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A part: its state (`ok`, `missing`, or `-` where it is not there and not needed), which one it is, what it is for, and how to
-    get it."""
+    """A part: its state (`ok`, `missing`, or `-` if it is missing and not needed), its name, its purpose, and how to get it."""
 
     part: str
     state: str
@@ -118,10 +117,10 @@ class Backend(Plugin):
     """Base of all backends.
 
     Class attributes:
-        emits: how far a build can go, in the words of `--emit`; sources first. `tir` needs no backend and is not among them.
-        endings: of the file of an output, where that is not the word of `--emit` itself; empty for a file without one.
-        default_emit: how far it goes unless it is said; empty for `so` where that is among them, else the first.
-        target_kind: the kind of target that passes are told of: one of TVM's.
+        emits: the outputs of a build, in the words of `--emit`; sources first. `tir` needs no backend and is not among them.
+        endings: the file endings of outputs that are not the word of `--emit` itself; empty for an output without one.
+        default_emit: the output unless one is given; empty for `so` if that is among `emits`, otherwise the first.
+        target_kind: the kind of target that passes see: one of TVM's.
         name_rule: the rule for names of the output.
     """
 
@@ -144,8 +143,8 @@ class Backend(Plugin):
 
     @classmethod
     def make(cls, *sources: Mapping[str, Any]) -> Backend:
-        """An instance with the flags of several places. Raises UsageError for an unknown flag, for a value that it cannot
-        have, and for one that two places give different values."""
+        """An instance with the flags of several places. Raises UsageError for an unknown flag, for a value that a flag cannot
+        have, and for different values of a flag."""
         known = {f.name: f for f in cls.fields()}
         hints = type_hints(cls)
         read: list[dict[str, Any]] = []
@@ -166,7 +165,7 @@ class Backend(Plugin):
         return f"{self.name}{{{inside}}}" if options else self.name
 
     def fit_name(self, text: str) -> str:
-        """The nearest to `text` that files and functions may be called."""
+        """The nearest name to `text` that files and functions can have."""
         identifier = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
         return f"v{identifier}" if identifier[0].isdigit() else identifier
 
@@ -176,11 +175,11 @@ class Backend(Plugin):
         return cls.endings.get(emit, emit)
 
     def check(self, entries: Sequence[str], emit: str) -> None:
-        """Raises UsageError if the flags do not go with each other, with so many entries, or with how far to go."""
+        """Raises UsageError if the flags contradict each other, the entries, or the output."""
 
     @property
     def runs_program(self) -> bool:
-        """True if a program that it builds reads the inputs from raw files and writes the outputs to such."""
+        """True if a built program reads its inputs from raw files and writes its outputs to raw files."""
         return True
 
     @property
@@ -189,19 +188,20 @@ class Backend(Plugin):
         return True
 
     def identity(self) -> str:
-        """What tells the tools that it uses, as they are now, from others: for keys of caches."""
+        """A key of the tools that it uses in their current versions, for caches."""
         return ""
 
     def examine(self) -> Iterable[Finding]:
-        """The tools that it finds here, and their abilities."""
+        """The tools that the backend finds on this machine, and their abilities."""
         return ()
 
     def features(self) -> Mapping[str, Callable[[], bool]]:
-        """What golden files may require of tools and processor (`// REQUIRES:`), each with what tells whether it is here."""
+        """The properties of tools and processor that golden files may require (`// REQUIRES:`), each with a function that tells
+        if it holds."""
         return {}
 
     def machine(self) -> VectorTarget:
-        """What schedules are made for: the width and number of vector registers."""
+        """The processor that schedules are built for: the width and number of vector registers."""
         return VectorTarget(0)
 
     def lesser_machines(self) -> Sequence[VectorTarget]:
@@ -209,24 +209,25 @@ class Backend(Plugin):
         return ()
 
     def stand_in(self) -> tuple[Backend, str] | None:
-        """Another backend that builds the same library where what this one needs is not here, and a note on it; None if
-        nothing stands in."""
+        """Another backend that builds the same library if tools of this one are missing, and a note on it; None if no backend
+        does."""
         return None
 
     def fitted(self, emit: str) -> Backend:
-        """The backend with the defaults that depend on how far a build goes."""
+        """The backend with the defaults that depend on the output."""
         return self
 
     def processor(self) -> str:
-        """What measurements are filed under: the processor that code is made for, by its maker's name where it is this one."""
+        """The name of the target processor in tables of measurements: its maker's name if it is this machine's."""
         return ""
 
     def processor_numbers(self) -> Mapping[str, str]:
-        """Vendor, family and model of the processor that code is made for, as Linux has them in /proc/cpuinfo; empty if unknown."""
+        """Vendor, family and model of the target processor, as in Linux's /proc/cpuinfo; empty if unknown."""
         return {}
 
     def supports(self, program: Program) -> list[Diagnostic]:
-        """What of a program, scheduled or not yet, this backend has no code for; empty if there is code for all of it."""
+        """Errors for the parts of a program, scheduled or not yet, that this backend has no code for; empty if it has code for
+        all of it."""
         return []
 
     def selection(self, program: Program) -> Selection | None:
@@ -234,21 +235,21 @@ class Backend(Plugin):
         return None
 
     def emit(self, program: Program, request: Request) -> Sources:
-        """The sources. Raises IrError for a program that cannot be written, UsageError for flags that do not go together."""
+        """The sources. Raises IrError for a program that the backend cannot write, UsageError for contradicting flags."""
         raise NotImplementedError(f"the backend {self.name} writes nothing")
 
     def build(self, sources: Sources, request: Request, folder: Path) -> Built:
-        """Compiles the sources of `emit`, in an empty folder, as far as the request says. Raises ToolError."""
+        """Compiles the sources of `emit`, in an empty folder, to the requested output. Raises ToolError."""
         return Built()
 
     def timing(self, program: Program, conditions: TimingConditions) -> TimingJob | None:
-        """The job that measures the entry of a program; None if this backend has no such thing, and nothing can be tuned for it."""
+        """The job that measures the entry of a program; None if this backend has no timing, and cannot be tuned."""
         return None
 
     @classmethod
     def load(cls, library: Path, name: str, weights: Path | None) -> Runnable:
-        """Loads what `build` called the library, for `Artifact.run`. Threads run it side by side if it is `Reentrant`, else one
-        after the other. Raises ToolError."""
+        """Loads the library that `build` returned, for `Artifact.run`. Threads run it side by side if it is `Reentrant`,
+        otherwise one after the other. Raises ToolError."""
         from .library import Library
 
         return Library(library, name, weights)
@@ -273,7 +274,7 @@ def _check_own(cls: type) -> None:
 
 
 def backend(name: str, *aliases: str, override: bool = False) -> Callable[[B], B]:
-    """Class decorator that registers a backend under the name that `--target` says. See `plugin.Registry.register`."""
+    """Class decorator that registers a backend under the name that `--target` takes. See `plugin.Registry.register`."""
 
     def register(cls: B) -> B:
         if is_outside(cls):
@@ -287,7 +288,7 @@ def backend(name: str, *aliases: str, override: bool = False) -> Callable[[B], B
 
 
 def find_backend(name: str) -> type[Backend]:
-    """The backend of that name. Raises UsageError, naming those there are, if there is none."""
+    """The backend of that name. Raises UsageError, naming the known ones, for an unknown name."""
     backend = backends.find(name)
     if backend is None:
         names = backends.names()

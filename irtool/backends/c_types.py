@@ -1,4 +1,4 @@
-"""Dtypes as C: how a value is held in memory, how it is computed with, and how a literal is written."""
+"""Dtypes as C: the types of stored elements and of values, and literals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INTS = tuple(f"{s}int{w}" for s in ("", "u") for w in (8, 16, 32, 64))
 
 
 def stored_type(dtype: str) -> str:
-    """The C type of an element in memory. Raises IrError for a dtype that C has not."""
+    """The C type of an element in memory. Raises IrError for a dtype that C does not have."""
     if dtype in _STORED:
         return _STORED[dtype]
     if dtype in _INTS:
@@ -25,7 +25,7 @@ def stored_type(dtype: str) -> str:
 
 
 def value_type(dtype: str) -> str:
-    """The C type that a value of the dtype is computed in."""
+    """The C type in which values of the dtype are computed."""
     return "float" if dtype in HALVES else "int" if dtype == "bool" else stored_type(dtype)
 
 
@@ -43,7 +43,7 @@ def enclose(inside: str) -> Enclosed:
 
 
 def bare(text: str) -> str:
-    """The expression without the parentheses around all of it, where they are not needed."""
+    """The expression without its outer parentheses, if they are not needed."""
     return text.inside if isinstance(text, Enclosed) else text
 
 
@@ -81,7 +81,7 @@ def literal(value: int | float, dtype: str) -> str:
 
 
 def half_bits(value: int | float) -> int:
-    """The bits of a number that float16 has."""
+    """The bits of a number as float16."""
     if math.isnan(value):
         return 0x7E00
     return int.from_bytes(struct.pack("<e", value), "little")

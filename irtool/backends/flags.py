@@ -13,15 +13,15 @@ _WORDS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off
 
 
 def flag(default: Any, meaning: str, choices: Sequence[str] = ()) -> Any:
-    """A field of a backend. `choices`: the words that it may be, or of a tuple, that each item may be."""
+    """A field of a backend. `choices`: the words that its value, or each item of a tuple, may be."""
     return dataclasses.field(default=default, metadata={"meaning": meaning, "choices": tuple(choices)})
 
 
 def read_flag(field: dataclasses.Field, hint: Any, value: Any) -> Any:
-    """A value from a command line, from Python or from a target's text, as the kind that the field has.
+    """A value from a command line, from Python or from a target's text, converted to the type of the field.
 
-    A bool may be a word (`on`, `false`); a tuple may be text with commas; a bool stands for the words `auto` and `none` where
-    these are choices. Raises UsageError for anything else.
+    A bool may be a word (`on`, `false`); a tuple may be text with commas; a bool stands for the words `auto` and `none` if these
+    are choices. Raises UsageError for anything else.
     """
     choices: tuple[str, ...] = field.metadata.get("choices", ())
     value = "none" if value is None else value  # the word, as texts of plug-ins are read
@@ -50,9 +50,9 @@ def read_flag(field: dataclasses.Field, hint: Any, value: Any) -> Any:
 
 
 def merge_flags(*sources: Mapping[str, Any]) -> dict[str, Any]:
-    """The flags of several places; None, which says nothing, gives way to a value.
+    """The flags of several places. None means no value.
 
-    Raises UsageError for a flag that two places give different values.
+    Raises UsageError for different values of a flag.
     """
     flags: dict[str, Any] = {}
     for source in sources:
@@ -65,7 +65,7 @@ def merge_flags(*sources: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def show_flag(value: Any) -> str:
-    """A value as it stands in a target's text."""
+    """A value as text in a target."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):

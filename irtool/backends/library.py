@@ -25,8 +25,8 @@ ERRORS = {
 
 
 _TURNS = "2000"
-"""How often a thread of gcc's OpenMP looks for work before it sleeps, at 50 ns or so. Its own default is 300,000: where
-another process needs a core, that time is taken from the very thread that is waited for."""
+"""Polls of a thread of gcc's OpenMP before it sleeps, each of about 50 ns. The default is 300,000: if another process needs a
+core, that time is taken from the thread that the others wait for."""
 
 
 _FOREIGN = (
@@ -43,10 +43,10 @@ class Workspace(NamedTuple):
 
 
 class CompiledFunctions:
-    """The functions of a compiled `NAME`, wherever they are: `_function` gives one by its symbol and the types of its arguments.
+    """The functions of a compiled `NAME`; `_function` gives one by its symbol and the types of its arguments.
 
-    `run` uses the workspace of the library itself, which only one run may use at a time; `run_in` uses one that `workspace` made,
-    and any number of threads may call it, each with another one.
+    `run` uses the workspace of the library itself, which only one run may use at a time; `run_in` uses a workspace of
+    `workspace`, and any number of threads may call it, each with another one.
     """
 
     def __init__(self, name: str) -> None:
@@ -55,12 +55,12 @@ class CompiledFunctions:
         self._entries_in: dict[str, Any] = {}
 
     def _function(self, symbol: str, arguments: Sequence[Any]) -> Any:
-        """The function of that name, which returns an int. Raises ToolError if there is none."""
+        """The function of that name, which returns an int. Raises ToolError for a missing function."""
         raise NotImplementedError
 
     def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
-        """Runs an entry point (`NAME_run` unless another is named) on contiguous numpy arrays of the right dtypes and sizes.
-        Raises ToolError if it reports an error."""
+        """Runs an entry point (`NAME_run` by default) on contiguous numpy arrays of the right dtypes and sizes. Raises ToolError
+        if it reports an error."""
         entry = self._entries.get(function)
         if entry is None:
             entry = self._function(function or f"{self._name}_run", [ctypes.c_void_p] * (len(inputs) + len(outputs)))
@@ -70,7 +70,7 @@ class CompiledFunctions:
             raise _failure(code)
 
     def workspace(self, arena_bytes: int) -> Workspace:
-        """Memory for the runs of a network whose arena has so many bytes. Raises MemoryError."""
+        """Memory for the runs of a network whose arena has `arena_bytes`. Raises MemoryError."""
         import numpy as np
 
         size = arena_bytes + ALIGNMENT
@@ -89,7 +89,7 @@ class CompiledFunctions:
             raise _failure(code)
 
     def _load_weights(self, weights: Path) -> None:
-        """Raises ToolError for a file that cannot be read, or is not the weights of this library."""
+        """Loads the weights. Raises ToolError for a file that cannot be read, or is not the weights file of this library."""
         code = self._function(f"{self._name}_load_weights", [ctypes.c_char_p])(os.fsencode(weights))
         if code:
             raise ToolError(
@@ -98,8 +98,11 @@ class CompiledFunctions:
 
 
 class Library(CompiledFunctions):
-    """A compiled `NAME` in a shared library. The same file is loaded once in a process, and so are its weights, however many
-    instances and threads there are; both stay until the process ends."""
+    """A compiled `NAME` in a shared library.
+
+    A process loads the same file, and its weights, once, however many instances and threads there are; both stay until the
+    process ends.
+    """
 
     def __init__(self, path: Path, name: str, weights: Path | None = None) -> None:
         super().__init__(name)
@@ -114,7 +117,7 @@ class Library(CompiledFunctions):
             self._opened.load_once(weights, self._load_weights)
 
     def _function(self, symbol: str, arguments: Sequence[Any]) -> Any:
-        # An object of its own: that of `getattr` is shared, and its types would be set while other threads call it.
+        # A separate object: that of `getattr` is shared, and its types would be set while other threads call it.
         try:
             return ctypes.CFUNCTYPE(ctypes.c_int, *arguments)((symbol, self._library))
         except AttributeError:
@@ -130,16 +133,16 @@ _first_byte = ctypes.c_char.from_buffer
 
 
 def _address(array: Any) -> int:
-    """Of the first element of a contiguous array."""
+    """The address of the first element of a contiguous array."""
     try:
-        return addressof(_first_byte(array))  # a quarter of the time of the below
+        return addressof(_first_byte(array))  # a quarter of the time of the code below
     except (TypeError, ValueError):  # an array that cannot be written, or is empty
         return array.ctypes.data
 
 
 def open_library(path: Path) -> ctypes.CDLL:
-    """Loads a shared library. OpenMP that it brings along lets threads without work sleep soon, unless the environment
-    (`GOMP_SPINCOUNT`, `OMP_WAIT_POLICY`) says otherwise. Raises OSError."""
+    """Loads a shared library. Idle threads of its OpenMP sleep soon, unless the environment (`GOMP_SPINCOUNT`, `OMP_WAIT_POLICY`)
+    says otherwise. Raises OSError."""
     with _loading:
         if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
             return ctypes.CDLL(str(path))
@@ -151,7 +154,7 @@ def open_library(path: Path) -> ctypes.CDLL:
 
 
 class _Opened:
-    """A library in this process, and the files that its weights were taken from."""
+    """A library in this process, and the files from which its weights were loaded."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
@@ -159,7 +162,7 @@ class _Opened:
         self._lock = threading.Lock()
 
     def load_once(self, weights: Path, load: Any) -> None:
-        """Loads the weights in a file, unless they have been loaded from it before."""
+        """Loads the weights in a file, unless they were loaded from it before."""
         try:
             about = os.stat(weights)
         except OSError:
@@ -173,19 +176,19 @@ class _Opened:
 
 
 _loading = threading.RLock()
-"""Held while a library is loaded: the environment is changed meanwhile, and each file is loaded once."""
+"""The lock for loading a library: meanwhile the environment is changed, and each file is loaded once."""
 
 _opened: dict[tuple[int, ...], _Opened] = {}
-"""What has been loaded, by device and inode of its file, which no other file has while it is in use; of a file that was copied to be
-loaded, by its time of change as well."""
+"""The loaded libraries, by device and inode of their files, which no other file has while they are in use; for a file that was
+copied to be loaded, by its time of change as well."""
 
 _paths: dict[Path, tuple[int, int]] = {}
-"""By path, device and inode of the file that was loaded from there first."""
+"""Device and inode of the file that was first loaded from each path."""
 
 
 def _open_once(path: Path) -> _Opened:
-    """The library in this file, whatever was loaded from the same path before: the loader goes by the name, and would give
-    back what a later build has replaced. Raises OSError."""
+    """The library in this file, whatever was loaded from the same path before: the loader goes by the name, and would return the
+    file that a later build has replaced. Raises OSError."""
     about = os.stat(path)
     identity = about.st_dev, about.st_ino
     copied = *identity, about.st_ctime_ns

@@ -16,9 +16,9 @@ _SHOWN = 4000
 def run_program(
     program: Path, weights: Path | None, inputs: Sequence[Any], outputs: int, runner: Sequence[str] = ()
 ) -> list[bytes]:
-    """The bytes of each output, of contiguous arrays as inputs. `runner` is put before the program: an emulator, for example.
+    """The bytes of each output, for contiguous arrays as inputs. `runner`: words before the program, such as an emulator.
 
-    Raises ToolError with what the program said where it ends otherwise than with 0, as a sanitizer makes it do.
+    Raises ToolError with the program's message if its exit code is not 0, as under a sanitizer.
     """
     with tempfile.TemporaryDirectory(prefix="irtool-") as folder:
         read = [Path(folder, f"in{n}.raw") for n in range(len(inputs))]

@@ -13,7 +13,7 @@ from ..tir.program import HostFunction, Program, Slot
 
 @dataclass(frozen=True)
 class Parameter:
-    """One tensor that the caller hands over, and its name in the code."""
+    """One tensor that the caller passes, and its name in the code."""
 
     slot: Slot
     name: str
@@ -26,9 +26,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class EntryPoint:
-    """A function of the network that can be called from outside: `run` is its symbol. It takes the addresses of all inputs,
-    then of all outputs, and returns 0 or an error (see `library`). `run_with` takes the address and the size of a workspace before
-    these; empty if there is no such function."""
+    """A function of the network for callers outside: `run` is its symbol.
+
+    It takes the addresses of all inputs, then of all outputs, and returns 0 or an error (see `library`). `run_with` takes the
+    address and the size of a workspace before these; empty without such a function.
+    """
 
     function: HostFunction
     run: str
@@ -43,7 +45,7 @@ class EntryPoint:
 
 
 def entry_points(program: Program) -> list[EntryPoint]:
-    """The entry points of a program by the names that its module has, for backends that need no others."""
+    """The entry points of a program by the names in its module, for backends that need no others."""
     entries = []
     for name in program.entry_names:
         f = program.functions[name]
@@ -54,8 +56,8 @@ def entry_points(program: Program) -> list[EntryPoint]:
 
 @dataclass(frozen=True)
 class Draw:
-    """Numbers from `low` up to below `high` as `numpy.random.RandomState(seed)` draws them: `randint` if they are `whole`, or
-    `uniform`, one after the other in row-major order."""
+    """Numbers from `low` up to below `high` as `numpy.random.RandomState(seed)` draws them, in row-major order: `randint` if they
+    are `whole`, or `uniform`."""
 
     seed: int
     low: float
@@ -68,7 +70,7 @@ class Sample:
     """Inputs of an entry, in the order of its tensors, and its outputs.
 
     Attributes:
-        inputs: how each is drawn, or an array where that does not tell its elements.
+        inputs: the draw of each input, or an array if it was not drawn.
         outputs: flat arrays; 16-bit floats as float32.
     """
 
@@ -78,15 +80,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class Request:
-    """What a build asks of a backend, beside its flags.
+    """A build's request to a backend, beside its flags.
 
     Attributes:
-        name: prefix of files and symbols; one that `Backend.fit_name` gives back as it is.
-        emit: how far to go, one of the backend's `emits`.
-        sample: the random inputs of an entry and what the interpreter gives for them. Raises IrError if this machine cannot
-            hold them.
-        folder: an empty folder in which `emit` may begin what `build` is to do there; None: it writes only.
-        resources: what is to be ended where the build ends before its time.
+        name: prefix of files and symbols; one that `Backend.fit_name` leaves unchanged.
+        emit: the output, one of the backend's `emits`.
+        sample: the random inputs of an entry with the interpreter's outputs. Raises IrError if they exceed this machine's memory.
+        folder: an empty folder in which `emit` may begin the work of `build`; None: it writes only.
+        resources: resources to release if the build ends early.
     """
 
     name: str
@@ -98,18 +99,18 @@ class Request:
 
 @dataclass
 class Sources:
-    """What a backend writes.
+    """The output of a backend's `emit`.
 
     Attributes:
-        files: contents by name, as lists of buffers, or the path of a file in the request's folder; the first is what a user
-            reads first.
+        files: contents by name, as lists of buffers, or the path of a file in the request's folder; the first is the one for
+            readers.
         entries: the entry points, `NAME_run` first.
         arena_bytes: workspace of one run.
         identifiers: the names of the first entry's parameters in the code.
         kernel_names: the names of the kernels in the code.
         weights: name of the weights file among `files`, or empty.
-        report: facts of the build report beyond those of every program.
-        units: what is compiled, where that is not among `files`: kept beside them when compiling fails.
+        report: facts for the build report beyond those of every program.
+        units: the compiled files, if they are not among `files`: kept beside them if compiling fails.
     """
 
     files: Mapping[str, list[Any] | Path]
@@ -129,8 +130,8 @@ class Sources:
 
 @dataclass(frozen=True)
 class Built:
-    """What compiling made: files to copy by name, which of them `Backend.load` takes, which is a program, and what the user is to
-    be told of them."""
+    """The output of a backend's `build`: files to copy by name, the one that `Backend.load` takes, the program, and notes for the
+    user."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
     library: str = ""

@@ -1,4 +1,4 @@
-"""A program that measures: files, the commands that compile them, and the command to run."""
+"""A timing program: its files, the commands that compile them, and the command to run."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MOST_COPIES = 32
 
 @dataclass(frozen=True)
 class TimingConditions:
-    """How a kernel is timed.
+    """The conditions of a kernel's timing.
 
     Attributes:
-        seconds: how long it runs, again and again.
+        seconds: the time for which it runs, again and again.
         cold: numbers of the inputs that a network has in memory rather than in a cache: its weights.
-        weights: bytes of all weights of the network, which is what goes through the caches between two uses of one.
+        weights: bytes of all weights of the network, which pass through the caches between two uses of one.
     """
 
     seconds: float = 0.1
@@ -30,18 +30,19 @@ class TimingConditions:
     weights: int = 0
 
     def copies(self, nbytes: int) -> int:
-        """How many copies of a cold input take turns: as many as all weights have room for, 64 MB and 32 copies at most."""
+        """The number of copies of a cold input that take turns: as many as fit in the bytes of all weights, at most 64 MB and 32
+        copies."""
         return max(1, min(_MOST_COPIES, min(self.weights, _MOST_BYTES) // max(1, nbytes)))
 
 
 @dataclass(frozen=True)
 class TimingJob:
-    """What another process, or another machine, needs to measure a kernel. All of it can be pickled.
+    """The files and commands with which another process, or another machine, measures a kernel. All of it can be pickled.
 
     Attributes:
         files: contents by name.
-        commands: run in the folder of the files, in order; they compile.
-        program: the file that is run then. It prints the seconds of one run of the kernel, the best of several, as a number.
+        commands: the commands that compile, in the folder of the files, in order.
+        program: the compiled file, which prints the seconds of one run of the kernel, the best of several.
     """
 
     files: Mapping[str, bytes]
@@ -49,7 +50,7 @@ class TimingJob:
     program: str
 
     def run(self, runner: Sequence[str] = (), patience: float = 60) -> float:
-        """Seconds of one run. `runner` is put before the program: an emulator, or what takes it to a device.
+        """Seconds of one run. `runner`: words before the program, such as an emulator or a command that runs it on a device.
 
         Raises ToolError if a command fails, the program prints no number, or one of them takes longer than `patience`.
         """
@@ -58,7 +59,7 @@ class TimingJob:
 
     @contextmanager
     def compiled(self, patience: float = 60) -> Iterator[Callable[[Sequence[str]], float]]:
-        """Compiles, and gives what runs the program: seconds of one run, each time it is called with a runner. Raises as `run`."""
+        """Context with the compiled program, as a function from a runner to the seconds of one run. Raises as `run`."""
         with temporary_folder() as work:
             folder = Path(work)
             for name, content in self.files.items():

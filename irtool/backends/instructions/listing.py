@@ -26,17 +26,17 @@ def rows() -> tuple[Row, ...]:
 
 @cache
 def row_sets() -> tuple[InstructionSet, ...]:
-    """The instruction sets that the families bring, older ones first in each."""
+    """The instruction sets of the families, older ones first in each."""
     return tuple(s for module in _modules() for s in module.SETS)
 
 
 @cache
 def choices(function: str, lanes: int) -> tuple[tuple[Row, Form], ...]:
-    """The rows that compute a function of vectors of so many lanes, the one that takes fewest instructions first in each architecture."""
+    """The rows that compute a function of vectors of `lanes`, the cheapest one first in each architecture."""
     candidates = [(r, f) for r in rows() if lanes in r.when and (f := r.form(function)) is not None]
     return tuple(sorted(candidates, key=lambda x: (ARCHITECTURES.index(x[0].architecture), x[1].cost)))
 
 
 def choose(function: str, lanes: int, macros: str) -> tuple[Row, Form] | None:
-    """The row that computes a function where a compiler defines these macros, each between spaces; None if there is none."""
+    """The row that computes a function if a compiler defines these macros, each between spaces; None if no row does."""
     return next((x for x in choices(function, lanes) if x[0].holds(lanes, macros)), None)

@@ -15,7 +15,7 @@ from ...tir.stmt import Buffer, Scope, Store
 ARCHITECTURES = ("x86_64", "aarch64", "arm")
 
 Condition = tuple[tuple[str, ...], ...]
-"""Macros of compilers: all of those of one alternative are defined, and those behind `!` are not."""
+"""Alternatives of compilers' macros: all macros of one alternative are defined, and those behind `!` are not."""
 
 _SIGNS = {name.split("_")[1]: pair for name, pair in int8_dot.LONG_DOTS.items()}
 
@@ -36,7 +36,7 @@ class InstructionSet:
     Attributes:
         flag: its name in Linux's /proc/cpuinfo.
         option: its option of compilers, `-mOPTION`; LLVM's name for the feature too.
-        macro: the macro that compilers define if they use it.
+        macro: the macro of compilers that use it.
         title: its name in `irtool doctor`; empty if that does not list it.
     """
 
@@ -53,12 +53,12 @@ class Form:
 
     Attributes:
         function: the function (`dot4_u8s8`), by which `meaning` has its loop nest.
-        cost: instructions for each sum, where one operand's preparation serves several sums.
-        c: the lines of the function's body in C, with words left open: `$t`, the vector of sums; `$u`, that of uint32; `$lanes`. Of
+        cost: instructions for each sum, if one operand's preparation serves several sums.
+        c: the lines of the function's body in C, with open words: `$t`, the vector of sums; `$u`, that of uint32; `$lanes`. For
             products of matrix tiles, a statement; `$acc`, `$a` and `$b` are numbers of registers.
-        llvm: the same in LLVM IR: `$t`; `$pairs`, the vector of 16-bit numbers; `$bytes`, that of bytes; `$splat_N`, a vector of Ns.
-            Empty: there is none.
-        moved_to: the dtype of numbers that one operand is moved to, for its sign; empty where operands are taken as they are.
+        llvm: the same in LLVM IR: `$t`; `$pairs`, the vector of 16-bit numbers; `$bytes`, that of bytes; `$splat_N`, a vector of
+            Ns. Empty: the row has no LLVM IR.
+        moved_to: the dtype to which one operand is shifted, for its sign; empty if no operand is shifted.
     """
 
     function: str
@@ -74,7 +74,7 @@ class Row:
 
     Attributes:
         instruction: a regular expression for its name in assembly.
-        rows, columns: of the product that it makes; 0 columns: as many as a vector has lanes.
+        rows, columns: the size of its product of matrices; 0 columns: as many as a vector has lanes.
         depth: numbers of a word: the products of each sum.
         when: the macros that it needs, by the number of lanes of 32 bits; 1: it works on general registers.
         forms: the functions that it computes.
@@ -97,7 +97,7 @@ class Row:
         return next((f for f in self.forms if f.function == function), None)
 
     def holds(self, lanes: int, macros: str) -> bool:
-        """True if a compiler that defines these macros, each between spaces, has it for vectors of so many lanes."""
+        """True if a compiler with these macros, each between spaces, has the instruction for vectors of `lanes`."""
         alternatives = self.when.get(lanes, ())
         return any(all((f" {m.lstrip('!')} " in macros) == (m[0] != "!") for m in every) for every in alternatives)
 
@@ -129,8 +129,8 @@ def meaning(function: str) -> Reduction:
 
 
 def _tile_meaning(first: str, second: str) -> Reduction:
-    """`out[i, j] = acc`, where `for w in 16, k in 4: acc += a[i, w, k] * b[w, j, k]` (`k in 2` of bfloat16): words of the second matrix
-    lie below each other."""
+    """`out[i, j] = acc`, where `for w in 16, k in 4: acc += a[i, w, k] * b[w, j, k]` (`k in 2` for bfloat16): words of the second
+    matrix are in columns."""
     numbers, dtype = (bf16_dot.NUMBERS, "float32") if first == bf16_dot.DTYPE else (int8_dot.STEPS, "int32")
     a, b = (
         Buffer(name, (int8_dot.TILE, int8_dot.TILE, numbers), d, Scope.PARAM)

@@ -1,14 +1,14 @@
 """Sums of products of bytes of every pair of signs, by instructions that take some pairs only.
 
-A signedness shift, an exclusive or of each byte's highest bit, adapts an operand of another sign, and what it adds is taken from the sum
-again:
+A signedness shift, an exclusive or of each byte's highest bit, adapts an operand of another sign, and the sum is corrected for
+it:
 
-    a * b = (a + 128) * b - 128 * b        of signed a, for an instruction that takes unsigned numbers there
-    a * b = (a - 128) * b + 128 * b        of unsigned a, for one that takes signed numbers
+    a * b = (a + 128) * b - 128 * b        for signed a and an instruction that takes unsigned numbers there
+    a * b = (a - 128) * b + 128 * b        for unsigned a and one that takes signed numbers
 
-128 fits into an unsigned byte: the same instruction multiplies by it. As a signed one it does not, and the sum of the other
-operand's bytes is shifted. The second operand is usually the one that several sums share: what is made of it alone, compilers make
-once.
+128 fits into an unsigned byte: the same instruction multiplies by it. It does not fit into a signed byte; there the sum of the
+other operand's bytes is shifted left. The second operand is usually the one that several sums share: compilers compute its
+subexpressions once.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ def _native(function: str, op: str, order: str, call: str, llvm: str) -> Form:
 
 
 def _moved(function: str, pair: Pair, taken: Pair, op: str, call: str, llvm: str) -> Form:
-    """With one operand moved to the sign that the instruction takes."""
+    """The form with one operand shifted to the sign that the instruction takes."""
     n = 0 if pair[0] != taken[0] else 1
-    down = taken[n] == "uint8"  # numbers are larger by 128, and the sum is made smaller
+    down = taken[n] == "uint8"  # numbers are larger by 128, and the correction is subtracted
     x, name, number = "ab"[n], "all" if down else "ones", "80808080" if down else "01010101"
     sums = ["moved" if k == n else v for k, v in enumerate("ab")]
     rest = [name if k == n else v for k, v in enumerate("ab")]
@@ -122,5 +122,5 @@ def _moved(function: str, pair: Pair, taken: Pair, op: str, call: str, llvm: str
 
 
 def _filled(text: str, **values: str) -> str:
-    """The text with these words; `$$word` stays open as `$word`."""
+    """The text with these values; `$$word` stays open as `$word`."""
     return Template(text).substitute(values)

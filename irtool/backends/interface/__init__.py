@@ -3,8 +3,8 @@
 names           identifiers of C: injective, never a keyword, never unescaped input
 entry           entry points and `NAME.h`
 memory          the workspace
-weights_file    where constants are kept, and `NAME.bin`
-weights_digest  by which damaged weights are told
+weights_file    the storage of constants, and `NAME.bin`
+weights_digest  the digest that detects damaged weights
 kernel_comment  the comment before a kernel
 comment         comments of C
 """

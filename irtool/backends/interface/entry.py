@@ -18,20 +18,20 @@ _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", 
 _LOCAL = ("before", "code", "team", "own", "alone", "threads", "worker")
 """Variables of the functions that begin a run."""
 _IN_POOLS = ("pools", "room")
-"""More of them, where the workspace is in pools."""
+"""Further variables, for a workspace in pools."""
 
 
 @dataclass(frozen=True)
 class Parameter(sources.Parameter):
-    """One tensor that the caller hands over: its name in C, and the prefix of its macros."""
+    """One tensor that the caller passes: its name in C, and the prefix of its macros."""
 
     macro: str
 
 
 @dataclass(frozen=True)
 class EntryPoint(sources.EntryPoint):
-    """A function of the network that can be called from C. `run_in_pools` takes a struct of pools before its tensors; empty where the
-    workspace is in one piece."""
+    """A function of the network for callers in C. `run_in_pools` takes a struct of pools before its tensors; empty for a
+    workspace in one piece."""
 
     inputs: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...]
@@ -43,7 +43,7 @@ class EntryPoint(sources.EntryPoint):
 
     @property
     def declarations(self) -> str:
-        """`const float *x, float *out`; empty if there are neither inputs nor outputs."""
+        """`const float *x, float *out`; empty without inputs and outputs."""
         parameters = [f"const {stored_type(p.slot.dtype)} *{p.name}" for p in self.inputs]
         parameters += [f"{stored_type(p.slot.dtype)} *{p.name}" for p in self.outputs]
         return ", ".join(parameters)
@@ -83,7 +83,7 @@ def _parameter(slot: Slot, name_hint: str, prefix: str, local: Identifiers, macr
 
 
 def free_macro(base: str, macros: Identifiers) -> str:
-    """A prefix of which no macro made (`_SIZE`, `_NDIM`, `_SHAPE`) is one that exists; `x` and `X` differ in C."""
+    """A macro prefix whose macros (`_SIZE`, `_NDIM`, `_SHAPE`) do not exist yet; `x` and `X` differ in C."""
     name, n = base, 1
     while macros.taken(f"{name}_SIZE") or macros.taken(f"{name}_NDIM") or macros.taken(f"{name}_SHAPE"):
         n += 1
@@ -93,7 +93,7 @@ def free_macro(base: str, macros: Identifiers) -> str:
 
 
 def summary(program: Program, name: str, arena_bytes: int, entry: EntryPoint) -> list[str]:
-    """What a file of the program says of it at its beginning: kernels, bytes of memory, and what goes in and comes out."""
+    """The facts in a file's first comment: kernels, bytes of memory, inputs and outputs."""
     count, total = len(program.kernels), sum(c.nbytes for c in program.constants)
     return [
         f"{name}: a network of {count} kernel{'s' * (count != 1)}, {arena_bytes} bytes of workspace, {total} bytes of weights.",
@@ -119,11 +119,12 @@ def write_header(
     """The text of `NAME.h`.
 
     Args:
-        stack_bytes: most stack that a run takes of its thread.
-        weights_bytes: size of the weights file, 0 if there is none.
+        stack_bytes: the most stack that a run takes of its thread.
+        weights_bytes: size of the weights file, 0 without one.
         summary: lines of the comment at its beginning.
-        levels: of processors, one of which is chosen where the program runs.
-        pool_macros: sizes of pools; `pool_struct`: those of the workspace, as a struct (see `pools`).
+        levels: levels of processors, one of which is chosen when the program is loaded.
+        pool_macros: sizes of pools.
+        pool_struct: the struct of the workspace's pools (see `pools`).
     """
     upper = name.upper()
     deep, fails = any(f.recursive for f in program.functions.values()), program.may_fail
@@ -185,7 +186,7 @@ def write_header(
 def _sizes(
     name: str, arena_bytes: int, stack_bytes: int, weights_bytes: int, pool_macros: Sequence[str], deep: bool
 ) -> list[str]:
-    """Bytes that a program takes of each kind of memory."""
+    """Macros for the bytes that a program takes of each kind of memory."""
     upper = name.upper()
     recursion = (
         ": recursion as deep as a\n * workspace of that size allows. A larger one allows a deeper one, which takes more"
@@ -219,5 +220,5 @@ def _macros(e: EntryPoint) -> list[str]:
 
 
 def _comment(text: str) -> str:
-    """Text that may stand in a C comment."""
+    """Text that is allowed in a C comment."""
     return sanitize(text) if not text.isidentifier() or not text.isascii() else text

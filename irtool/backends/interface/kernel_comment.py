@@ -9,7 +9,7 @@ from ...tir.program import RunKernel
 from .names import sanitize
 
 _USES = 8
-"""Uses of one kernel that are listed."""
+"""The most uses of one kernel that are listed."""
 
 
 def describe(kernel: Kernel, uses: Sequence[RunKernel]) -> list[str]:

@@ -25,11 +25,11 @@ _STANDARD_MACRO = re.compile(
     r"U?INT\w*_C|\w+_(MAX|MIN)|u?int\w*_t|(PRI|SCN)[dioxuX]\w*|SIG(INT|TERM|ABRT|FPE|ILL|SEGV|_[A-Z]+)|EDOM|ERANGE|EILSEQ"
     r"|(FLT|DBL|LDBL|FP|LC|SEEK|EXIT|CLOCKS|MATH|HUGE|M)_[A-Z0-9_]+|BUFSIZ|CHAR_BIT|stdin|stdout|stderr"
 )
-"""Names that the standard headers may define: a program may include them before the header that has our names."""
+"""Names that the standard headers may define: a program may include them before the header with our names."""
 
 
 def sanitize(text: str) -> str:
-    """`text` with what C does not allow replaced; may collide with others (see `Identifiers`)."""
+    """`text` with the characters that C does not allow replaced; results may collide (see `Identifiers`)."""
     identifier = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
     if identifier[0].isdigit() or identifier.startswith(("_", "irt_", "IRT_")):
         identifier = "v" + identifier
@@ -37,13 +37,13 @@ def sanitize(text: str) -> str:
 
 
 class Identifiers:
-    """Hands out identifiers that differ from each other and from C's own words."""
+    """A scope that gives identifiers which differ from each other and from C's own words."""
 
     def __init__(self, *taken: str, outer: Identifiers | None = None) -> None:
         self._taken = set(taken)
         self._counts: dict[str, int] = {}
         self._outer = outer
-        """What is around: asked and not copied, since there may be as many scopes as names."""
+        """The scope around: consulted and not copied, since there may be as many scopes as names."""
 
     def taken(self, name: str) -> bool:
         """True if the identifier was handed out or reserved, here or outside."""
@@ -59,13 +59,13 @@ class Identifiers:
         self._taken.update(names)
 
     def inner(self, *taken: str) -> Identifiers:
-        """For a scope inside this one: its names differ from those out here too."""
+        """A scope inside of this one, whose names differ from those out here too."""
         return Identifiers(*taken, outer=self)
 
     def fresh(self, text: str) -> str:
         """A new identifier that resembles `text`."""
         stem = sanitize(text)
-        if _STANDARD_MACRO.fullmatch(f"{stem}_2"):  # no number makes it another kind of name
+        if _STANDARD_MACRO.fullmatch(f"{stem}_2"):  # a number does not change its kind
             stem = f"v{stem}"
         name = stem
         while self.taken(name) or name in _RESERVED or _STANDARD_MACRO.fullmatch(name):
@@ -75,7 +75,7 @@ class Identifiers:
         return name
 
     def _count(self, stem: str) -> int:
-        """The number up to which names of that stem are handed out for sure."""
+        """A number up to which all names of that stem are taken."""
         scope: Identifiers | None = self
         while scope is not None:
             if stem in scope._counts:

@@ -1,4 +1,4 @@
-"""The pools of a program's workspace, as its header shows them."""
+"""The pools of a program's workspace, for its header."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .names import Identifiers
 
 @dataclass(frozen=True)
 class WorkspacePool:
-    """A pool, the bytes of it that one run takes of whichever entry, and its names: `macro` is the prefix of its macros (`NET_SRAM_POOL`),
-    `symbol` the memory that the network brings itself."""
+    """A pool, the most bytes of it that a run of any entry takes, and its names: `macro` is the prefix of its macros
+    (`NET_SRAM_POOL`), `symbol` the network's own memory for it."""
 
     pool: Pool
     bytes: int
@@ -28,12 +28,12 @@ class WorkspacePool:
 
     @property
     def size(self) -> int:
-        """Bytes that the pool must have at any address; 0 if nothing lies in it."""
+        """The bytes that a pool at any address needs; 0 for an unused pool."""
         return self.bytes + ALIGNMENT if self.bytes else 0
 
 
 def workspace_pools(programs: Sequence[Program], name: str, names: Identifiers) -> list[WorkspacePool]:
-    """The pools of a program that is made for several processors; none if there is one arena."""
+    """The pools of a program for several processors; none if it has one arena."""
     entries = [p.functions[n] for p in programs for n in p.entry_names]
     return [
         WorkspacePool(
@@ -60,7 +60,7 @@ def size_macros(pools: Sequence[WorkspacePool]) -> list[str]:
 
 
 def struct(name: str, pools: Sequence[WorkspacePool]) -> list[str]:
-    """The struct in which a caller hands over the pools, for a header."""
+    """The struct by which a caller passes the pools, for a header."""
     if not pools:
         return []
     fields = [f"  void *{p.name};{'' if p.bytes else ' /* not used */'}" for p in pools]

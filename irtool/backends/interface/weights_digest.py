@@ -1,14 +1,14 @@
-"""The digest by which a compiled program tells its weights from damaged ones: fast in plain C, and in numpy.
+"""The digest by which a compiled program detects damaged weights: fast in plain C, and in numpy.
 
-The bytes, a multiple of 64, are words of 64 bits, which 2048 lanes take in turn, the first the first word, and so on::
+The bytes, a multiple of 64, are 64-bit words, which go to 2048 lanes in turn::
 
     h = (h ^ word) * 0x9e3779b97f4a7c15;  h ^= h >> 32
 
-Each step maps different states to different ones, and different words as well, so that a change within one word never gets lost
-in its lane; any other is missed once in 2^64. The same step then takes the lanes, in order, into the result.
-Lanes do not wait for each other: a processor does eight multiplications at a time, and reads the weights about as fast as
-memory gives them, with the lanes in its L1 cache. numpy takes a row, a word for each lane, at a time. Words are in the byte
-order of the machine, as the weights are. It is no cryptographic digest: it guards against damage, not against malice.
+Each step maps different states to different states, and different words as well, so that a change within one word never gets lost
+in its lane; any other is missed once in 2^64. The same step then combines the lanes, in order, to the result. Lanes do not wait
+for each other: a processor computes eight multiplications at a time, and reads the weights about as fast as memory delivers them,
+with the lanes in its L1 cache. numpy computes a row, a word for each lane, at a time. Words have the byte order of the machine,
+like the weights. It is no cryptographic digest: it protects against damage, not against malice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MASK = (1 << 64) - 1
 
 
 class Digest:
-    """The digest of buffers one behind the other, together a multiple of 64 bytes."""
+    """The digest of consecutive buffers, together a multiple of 64 bytes."""
 
     def __init__(self) -> None:
         import numpy as np
@@ -33,7 +33,7 @@ class Digest:
         """The beginning of a row."""
 
     def add(self, part: Any) -> None:
-        """One more buffer."""
+        """Adds one more buffer."""
         rest = memoryview(part).cast("B")
         if self._left:
             missing = ROW - len(self._left)
@@ -48,7 +48,7 @@ class Digest:
         self._left += rest[whole:]
 
     def value(self) -> int:
-        """The digest, 64 bits; nothing can be added behind it."""
+        """The digest, of 64 bits; no buffer can be added after it."""
         self._mix(self._left)
         result = 0
         for lane in self._lanes.tolist():
@@ -57,7 +57,7 @@ class Digest:
         return result
 
     def _mix(self, buffer: Any) -> None:
-        """Takes whole rows, or one that is shorter."""
+        """Adds full rows, or a shorter one."""
         import numpy as np
 
         lanes_of = np.frombuffer(buffer, np.uint64)
@@ -73,13 +73,15 @@ class Digest:
 
 
 def lanes_within(stack_bytes: int) -> int:
-    """The number of lanes that are computed at a time in so many bytes of stack: a power of two, eight at least."""
+    """The number of lanes that are computed at a time in `stack_bytes` of stack: a power of two, eight at least."""
     return min(LANES, 1 << max(8, stack_bytes // 8).bit_length() - 1)
 
 
 def c_function(name: str, stack_bytes: int = ROW) -> str:
-    """The same as a C function, `static uint64_t NAME(const unsigned char *bytes, size_t size)`, with as many lanes at a time as so many
-    bytes of stack have room for, eight at least: each time, it reads a part of every row."""
+    """The same as a C function, `static uint64_t NAME(const unsigned char *bytes, size_t size)`.
+
+    It computes as many lanes at a time as fit in `stack_bytes`, eight at least: each time, it reads a part of every row.
+    """
     lanes = lanes_within(stack_bytes)
     return f"""\
 static uint64_t {name}(const unsigned char *bytes, size_t size) {{

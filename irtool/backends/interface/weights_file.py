@@ -17,19 +17,19 @@ INLINE, SPLIT, FILE = "inline", "split", "file"
 WAYS = (INLINE, SPLIT, FILE)
 
 INLINE_LIMIT = 1 << 16
-"""Bytes of constants up to which they stand in the source unless it is said otherwise."""
+"""The most bytes of constants that are in the source by default."""
 
 SOURCE_LIMIT = 64 << 20
-"""Bytes of constants that C source is refused for: a compiler takes minutes and gigabytes for them."""
+"""The bytes of constants from which on C source is refused: a compiler takes minutes and gigabytes for them."""
 
 INTERNAL = ("are_own", "accept", "keep", "digest", "loaded")
-"""What functions and data around a weights file are called behind `NAME_`."""
+"""The names, behind `NAME_`, of functions and data around a weights file."""
 
 _MAGIC = b"irtool weights 1"
 
 
 def choose(constants: Sequence[Slot], way: str) -> str:
-    """The way to keep these constants. `auto` picks by size. Raises UsageError for source that no compiler would bear."""
+    """The way to store these constants. `auto` picks by size. Raises UsageError for more source than compilers bear."""
     total = sum(c.nbytes for c in constants)
     if way == "auto":
         return INLINE if total <= INLINE_LIMIT else FILE
@@ -44,7 +44,7 @@ def choose(constants: Sequence[Slot], way: str) -> str:
 
 
 def offsets(constants: Sequence[Slot]) -> dict[Slot, int]:
-    """Where each constant begins in the weights file."""
+    """The offset of each constant in the weights file."""
     offsets: dict[Slot, int] = {}
     at = ALIGNMENT
     for c in constants:
@@ -56,18 +56,21 @@ def offsets(constants: Sequence[Slot]) -> dict[Slot, int]:
 class WeightsFile:
     """The weights file of some constants: 64 bytes that identify it, then each constant at a multiple of 64.
 
-    The head is 32 bytes that follow from dtypes, shapes and contents of all constants, a magic number, and the digest of
-    what is behind the head (see `weights_digest`), 8 bytes in the order of the machine.
+    The head is 32 bytes that follow from dtypes, shapes and contents of all constants, a magic number, and the digest of the
+    contents behind the head (see `weights_digest`), 8 bytes in the order of the machine.
 
     Attributes:
         head: those 64 bytes.
-        size: of the file, in bytes.
-        content: its buffers, or its path where it has been written.
+        size: the size of the file, in bytes.
+        content: its buffers, or its path if it is written already.
     """
 
     def __init__(self, constants: Sequence[Slot], path: Path | None = None) -> None:
-        """Where a path is given, the file is written there, one constant after the other: what is derived (`Slot.derivation`)
-        is in memory for the time that it takes. Raises IrError if it cannot be written."""
+        """With a path, writes the file there, one constant after the other: a derived constant (`Slot.derivation`) is in memory
+        only meanwhile.
+
+        Raises IrError if the file cannot be written.
+        """
         self.size = ALIGNMENT + sum(c.nbytes + -c.nbytes % ALIGNMENT for c in constants)
         self.content: list[Any] | Path
         if path is None:
@@ -98,7 +101,7 @@ def _written(buffer: Any, out: BinaryIO) -> Any:
 
 
 def _head(constants: Sequence[Slot], parts: Iterable[Any]) -> bytes:
-    """What identifies constants that lie in these buffers."""
+    """The bytes that identify the constants in these buffers."""
     digest = weights_digest.Digest()
     for part in parts:
         digest.add(part)
@@ -110,7 +113,7 @@ def _head(constants: Sequence[Slot], parts: Iterable[Any]) -> bytes:
 
 
 def stored_digest(head: bytes) -> int:
-    """The digest of the contents that the head of a weights file has."""
+    """The digest of the contents in the head of a weights file."""
     return int.from_bytes(head[-8:], "little")
 
 

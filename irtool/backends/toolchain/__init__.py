@@ -1,1 +1,1 @@
-"""Running the system's C compiler: how it is called, several at a time."""
+"""The system's C compiler: its command line, and several runs at a time."""

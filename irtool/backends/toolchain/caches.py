@@ -1,4 +1,4 @@
-"""The caches of a core: those of this machine as Linux has them, those of a named processor as its maker built it."""
+"""The caches of a core: those of this machine from Linux, those of a named processor from its maker's manual."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .described import described_machine
 _CPU = Path("/sys/devices/system/cpu/cpu0")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 _LIKELY = {1: (1 << 13, 1 << 20), 2: (1 << 16, 1 << 26)}
-"""The smallest and the largest cache of a level that is believed: virtual machines may make sizes up."""
+"""The smallest and the largest plausible cache of each level: virtual machines may report invented sizes."""
 
 _SECOND = {
     256: ("haswell", "broadwell", "skylake"),
@@ -22,16 +22,16 @@ _SECOND = {
     1280: ("icelake-server", "tigerlake", "alderlake"),
     2048: ("sapphirerapids", "emeraldrapids", "graniterapids"),
 }
-"""Processors, by the names that gcc and clang have for them, by KiB of a core's second cache. Those of Arm's designs are not here:
-who builds one chooses its caches."""
+"""Processors, by their names in gcc and clang, by KiB of a core's L2 cache. Arm's designs are not here: the maker of a chip
+chooses its caches."""
 
 _FIRST = {48: ("icelake-client", "icelake-server", "tigerlake", "alderlake", *_SECOND[2048], "znver5")}
-"""The same for first caches of data; others have the usual 32 KiB."""
+"""The same for L1 data caches; others have the usual 32 KiB."""
 
 
 def cache_sizes(mcpu: str) -> dict[str, int]:
-    """`l1_cache_bytes` and `l2_cache_bytes` of a processor, as far as they are known: of `native`, those of this machine, or of
-    the one that the environment describes."""
+    """`l1_cache_bytes` and `l2_cache_bytes` of a processor, as far as known. `native` is this machine, or the one that the
+    environment describes."""
     if mcpu == "native":
         described = described_machine()
         return described.caches if described is not None else dict(_here(_CPU))
@@ -41,13 +41,13 @@ def cache_sizes(mcpu: str) -> dict[str, int]:
 
 @cache
 def _here(cpu: Path) -> tuple[tuple[str, int], ...]:
-    """What the folder of a core in Linux's sysfs says; failing that, the C library."""
+    """The sizes of caches in a core's folder of Linux's sysfs; otherwise those of the C library."""
     known = {level: _of_sysfs(cpu, level) or _of_library(level) for level in (1, 2)}
     return tuple((f"l{n}_cache_bytes", size) for n, size in known.items() if _LIKELY[n][0] <= size <= _LIKELY[n][1])
 
 
 def _of_sysfs(cpu: Path, level: int) -> int:
-    """A core's share of its cache of a level, in bytes; 0 if nothing is said."""
+    """A core's share of its cache of a level, in bytes; 0 if unknown."""
     for folder in sorted(cpu.glob("cache/index*")):
         with suppress(OSError, ValueError):
             size = re.fullmatch(r"(\d+)([KM]?)", _line(folder / "size"))
@@ -58,7 +58,7 @@ def _of_sysfs(cpu: Path, level: int) -> int:
 
 
 def _count(path: Path) -> int:
-    """The number of processors in a list such as `0-3,8`; 1 if there is none."""
+    """The number of processors in a list such as `0-3,8`; 1 for an unreadable list."""
     with suppress(OSError, ValueError):
         ends = [part.split("-") for part in _line(path).split(",")]
         return sum(int(e[-1]) - int(e[0]) + 1 for e in ends)

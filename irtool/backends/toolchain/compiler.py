@@ -1,4 +1,4 @@
-"""Running the system's C compiler: `CC` and `CFLAGS` are honoured."""
+"""The system's C compiler, with `CC` and `CFLAGS`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LEVELS = (
     ("x86-64-v2", ("__SSE4_2__", "__POPCNT__", "__SSSE3__")),
     ("x86-64", ("__SSE2__",)),
 )
-"""Levels of the x86-64 psABI, with macros of GCC and Clang that tell them."""
+"""Levels of the x86-64 psABI, with the macros of GCC and Clang that identify them."""
 
 _SPARED = (
     "-fno-tree-ccp",
@@ -49,32 +49,32 @@ _SPARED = (
     "-fno-version-loops-for-strides",
     "-fno-ipa-cp-clone",
 )
-"""Passes of gcc that take half of its time and find nothing where constants are folded, equal parts have one name, and loops have
-constant ends and the order that a strategy gave them: they look for constants, equal parts and other orders of loops, and derive
-numbers of iterations from what would overflow."""
+"""Passes of gcc that take half of its time and improve nothing: they propagate constants, remove common subexpressions, reorder
+loops, and derive numbers of iterations from overflows; generated code has folded constants, common subexpressions in variables,
+and loops with constant bounds in the order of a strategy."""
 
 _SPARED_OUT_OF_ORDER = ("-fno-schedule-insns2",)
-"""The order of instructions after registers are assigned: a processor that runs them out of order finds its own."""
+"""The instruction scheduler after register allocation: an out-of-order processor schedules instructions itself."""
 
 PLAIN_MACHINE = VectorTarget(0, 13, scalar_results=4, blocked_updates=64)
 """An Arm core without vectors: Cortex-M0 to M33, Arm11."""
 
 USUAL = ("cc", "gcc", "clang")
-"""Compilers that are looked for where none is named, the first one before the others."""
+"""Compilers that are searched if none is named, in this order."""
 
 SMALL_STACK = 2048
 """Bytes of the stack, and of a buffer, on a microcontroller."""
 
 NATIVE_NAMES = {"amd64": "x86_64", "arm64": "aarch64", "i686": "i386"}
-"""What compilers call an architecture that others call otherwise."""
+"""Compilers' names of architectures that have other names elsewhere."""
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """A C compiler and how it is called.
+    """A C compiler and its options.
 
     Attributes:
-        cc: the command, such as `aarch64-linux-gnu-gcc`; empty for `CC`, or the first of cc, gcc and clang that is there.
+        cc: the command, such as `aarch64-linux-gnu-gcc`; empty for `CC`, or the first existing one of cc, gcc and clang.
         mcpu: processor: `native`, `none` (leave it to the compiler) or a name that the compiler knows.
         openmp: compile with threads.
         strict: no contraction of a product and a sum into one rounding.
@@ -89,37 +89,38 @@ class Compiler:
 
     @property
     def command(self) -> list[str]:
-        """The compiler as an argument list; one that is a path is a whole one, since it is run in other folders."""
+        """The compiler as an argument list; a path is absolute, since commands run in other folders."""
         command = split_words(self.cc or os.environ.get("CC", ""), "the name of the C compiler") or [_usual()]
         return [os.path.abspath(command[0]), *command[1:]] if os.path.dirname(command[0]) else command
 
     @property
     def flags(self) -> list[str]:
-        """irtool's own, the processor's, `CFLAGS`, then those that were given for this build."""
+        """All flags: irtool's own, the processor's, `CFLAGS`, then those of this build."""
         own = [*DEFAULT_FLAGS, "-ffp-contract=off" if self.strict else "-ffp-contract=fast"]
         own += [*self.processor_flags, *self._tuning]
         return [*own, *(["-fopenmp"] if self.openmp else []), *self._extra_flags]
 
     @property
     def _extra_flags(self) -> list[str]:
-        """The flags of the environment and of this build, which may name other instructions."""
+        """The flags of the environment and of this build, which may select other instructions."""
         return [*split_words(os.environ.get("CFLAGS", ""), "CFLAGS"), *self.more]
 
     @property
     def target(self) -> str:
-        """What the compiler makes code for, as in `x86_64-linux-gnu`, with a `--target=…` among `more`; empty if it does not say."""
+        """The target triple of the compiler, such as `x86_64-linux-gnu`, with a `--target=…` among `more`; empty if it does not
+        tell."""
         return _target((*self.command, *(f for f in self.more if f.startswith("--target="))))
 
     @property
     def _is_cross(self) -> bool:
-        """True if it makes code for another architecture than this machine's."""
+        """True if the compiler's architecture is not this machine's."""
         here = platform.machine().lower()
         target = self.target
         return bool(target) and target.split("-")[0] != NATIVE_NAMES.get(here, here)
 
     @property
     def processor_flags(self) -> list[str]:
-        """`-march=…` or `-mcpu=…`, whichever this compiler calls a processor by."""
+        """`-march=…` or `-mcpu=…`, whichever option this compiler has for a processor."""
         if self.mcpu in ("", "none"):
             return []
         target = self.target
@@ -134,7 +135,7 @@ class Compiler:
 
     @property
     def processor(self) -> str:
-        """The target of the code, in the compiler's words: `x86_64, x86-64-v4`; empty if there is no compiler."""
+        """The target of the code, in the compiler's words: `x86_64, x86-64-v4`; empty without a compiler."""
         target = self.target.split("-")[0]
         macros = read_macros((*self.command, *self.flags))[0] if target == "x86_64" else ""
         level = next((name for name, needed in _LEVELS if macros and all(f" {m} " in macros for m in needed)), "")
@@ -143,7 +144,7 @@ class Compiler:
 
     @property
     def identity(self) -> str:
-        """What tells this compiler, as called here, from another one: for keys of caches."""
+        """A key of this compiler with its options, for caches."""
         path = shutil.which(self.command[0])
         if path is None:
             return f"missing {self.command}"
@@ -154,9 +155,10 @@ class Compiler:
         return repr((os.path.realpath(path), about.st_size, about.st_mtime_ns, self.command, self.flags, here))
 
     def machine(self) -> VectorTarget:
-        """What the compiler says of the processor, the width and number of its vector registers, with the caches that it has.
+        """The processor according to the compiler's macros, with the width and number of its vector registers, and its caches.
 
-        Without a compiler, the baseline: 128-bit vectors, 16 registers. Raises UsageError for a processor that the compiler does not know.
+        Without a compiler, the baseline: 128-bit vectors, 16 registers. Raises UsageError for a processor that the compiler does
+        not know.
         """
         described = self._described
         if described is not None and not any(f.startswith("-m") for f in self._extra_flags):
@@ -166,7 +168,7 @@ class Compiler:
         return self._vectors().resized(cache_sizes(self.mcpu) if self.processor_flags else {})
 
     def _vectors(self) -> VectorTarget:
-        """A core with the vectors that the compiler's macros tell. Raises UsageError for a processor that it does not know."""
+        """A core with the vectors of the compiler's macros. Raises UsageError for a processor that the compiler does not know."""
         macros, complaint = read_macros((*self.command, *self.flags))
         plain = (*self.command, *DEFAULT_FLAGS, *(f for f in self.more if f.startswith("--target=")))
         if complaint and not read_macros((*plain, *self.processor_flags))[0]:
@@ -177,12 +179,12 @@ class Compiler:
 
     @property
     def _described(self) -> DescribedMachine | None:
-        """The machine that the environment describes, where `native` means it: a cross compiler's processors are not this one."""
+        """The machine that the environment describes, if `native` means it: a cross compiler's processors are not this one."""
         return described_machine() if self.mcpu == "native" and not self._is_cross else None
 
     @property
     def _quicker(self) -> list[str]:
-        """What spares the compiler work that finds nothing in generated code."""
+        """Options that skip passes which find nothing in generated code."""
         macros = read_macros((*self.command, *self.flags))[0]
         if not _is_gcc(macros):
             return []
@@ -190,14 +192,14 @@ class Compiler:
 
     @property
     def _tuning(self) -> list[str]:
-        """`-mtune=…`, where that of the processor harms tiles of registers.
+        """`-mtune=…`, if the processor's own tuning harms register tiles.
 
-        With gcc's costs for Zen, a vector that several multiply-adds take is read from memory by each of them, with registers
-        to spare: a tile of three vectors then waits for its loads, and takes a third more time. Of processors with 32 registers of
-        512 bits nothing is changed: there it was not measured.
+        With gcc's costs for Zen, each of several multiply-adds reads a common vector from memory, with registers to spare: a tile
+        of three vectors then waits for its loads, and takes a third more time. Processors with 32 registers of 512 bits keep
+        their tuning: there it was not measured.
         """
         if self.mcpu != "native" and not self.mcpu.startswith("znver"):
-            return []  # the compiler need not be asked
+            return []  # without asking the compiler
         if self._described is not None:
             return []
         macros = read_macros((*self.command, *self.processor_flags))[0]
@@ -205,20 +207,20 @@ class Compiler:
         return ["-mtune=generic"] if tuned else []
 
     def object_command(self, source: str, target: str) -> list[str]:
-        """The command that makes an object file of a source."""
+        """The command that compiles a source to an object file."""
         return [*self.command, *self._quicker, *self.flags, "-fPIC", "-c", "-o", target, source]
 
     def link(self, kind: str, objects: Sequence[str], target: str, folder: Path) -> None:
-        """Joins object files: `so` a shared library, `obj` one object file, `exe` a program."""
-        # CFLAGS may name what must be linked, too: a sanitizer, an architecture.
+        """Links object files: `so` a shared library, `obj` one object file, `exe` a program."""
+        # CFLAGS may have options that linking needs, too: a sanitizer, an architecture.
         flags = self.flags if kind != "obj" else []
         how = {"so": ["-shared"], "obj": ["-r", "-nostdlib"], "exe": []}[kind]
         job = [*how, *flags, "-o", target, *objects, *([] if kind == "obj" else ["-lm"])]
         self.run(job, folder)
 
     def run(self, arguments: Sequence[str], folder: Path) -> None:
-        """Runs the compiler in a folder. Raises ToolError, with what it said, if it is missing, or fails, or returns 0
-        without having written the file behind `-o`."""
+        """Runs the compiler in a folder. Raises ToolError, with its message, if it is missing, or fails, or returns 0 without
+        having written the file behind `-o`."""
         if not self.is_there:
             raise self.missing()
         command = [*self.command, *arguments]
@@ -244,11 +246,11 @@ class Compiler:
 
     @property
     def is_there(self) -> bool:
-        """True if the command is one that can be run."""
+        """True if the command can be run."""
         return shutil.which(self.command[0]) is not None
 
     def missing(self) -> ToolError:
-        """The error where it is not there."""
+        """The error for a missing compiler."""
         is_named = bool(self.cc or os.environ.get("CC", ""))
         missing = self.command[0] if is_named else f"none of {', '.join(USUAL)}"
         return ToolError(
@@ -257,17 +259,17 @@ class Compiler:
         )
 
     def unrunnable(self, error: OSError) -> ToolError:
-        """The error where the system does not run it."""
+        """The error for a compiler that the system cannot run."""
         return ToolError(f"{self.command[0]} could not be run: {error.strerror}")
 
 
 def _usual() -> str:
-    """The first of the usual compilers that is there."""
+    """The first of the usual compilers that exists."""
     return next((name for name in USUAL if shutil.which(name) is not None), USUAL[0])
 
 
 def vectors_of(macros: str) -> VectorTarget:
-    """A core with the vectors that macros tell, each of them between spaces."""
+    """A core with the vectors of some macros, each of them between spaces."""
     if "__AVX512F__" in macros:
         # Zen 4, which gcc 12 takes for a Zen 3 with AVX-512, makes 64 bytes in two halves.
         each = 1 if any(f" __znver{n}__ " in macros for n in (3, 4)) else 2
@@ -297,24 +299,24 @@ def vectors_of(macros: str) -> VectorTarget:
 
 
 def _is_microcontroller(macros: str) -> bool:
-    """True of Arm's profile M."""
+    """True for Arm's profile M."""
     return " __ARM_ARCH_PROFILE 77" in macros
 
 
 def _of_profile(machine: VectorTarget, macros: str) -> VectorTarget:
-    """A core with the small stack of a microcontroller, if it is one."""
+    """The machine, with the small stack of a microcontroller if it is one."""
     return (
         replace(machine, stack_bytes=SMALL_STACK, scratch_bytes=SMALL_STACK) if _is_microcontroller(macros) else machine
     )
 
 
 def _products(macros: str, width: int) -> dict[str, Any]:
-    """The fields of `VectorTarget` about sums of products, by the rows that these macros choose for vectors of so many bytes, or for
-    general registers."""
+    """The fields of `VectorTarget` for sums of products, from the rows that these macros choose for vectors of `width` bytes, or
+    for general registers."""
     lanes = max(1, width // dtypes.itemsize("int32"))
 
     def most(functions: Iterable[str], number: Callable[[Row, Form], int]) -> int:
-        """The largest number of the rows that are chosen; 1 if there is none."""
+        """The largest number among the chosen rows; 1 without rows."""
         return max((number(*x) for name in functions if (x := choose(name, lanes, macros)) is not None), default=1)
 
     dots = ((name, choose(name, lanes, macros)) for name in (*int8_dot.DOTS, int16_dot.DOT_WIDE, bf16_dot.DOT_PAIR))
@@ -331,7 +333,7 @@ def _products(macros: str, width: int) -> dict[str, Any]:
 
 
 def _ending(code: int) -> str:
-    """How a process ended that said nothing."""
+    """The end of a process without a message, as text."""
     if code >= 0:
         return f"exit code {code}"
     try:
@@ -341,7 +343,7 @@ def _ending(code: int) -> str:
 
 
 def split_words(text: str, what: str) -> list[str]:
-    """The words of a command line, as a shell splits it. Raises UsageError for quotes that do not end."""
+    """The words of a command line, split as by a shell. Raises UsageError for unterminated quotes."""
     try:
         return shlex.split(text)
     except ValueError as error:
@@ -349,7 +351,7 @@ def split_words(text: str, what: str) -> list[str]:
 
 
 def _target(command: tuple[str, ...]) -> str:
-    """What the compiler makes code for, as in `x86_64-linux-gnu`; empty if it does not say."""
+    """The target triple of a compiler, such as `x86_64-linux-gnu`; empty if it does not tell."""
     return _answer((*_located(command), "-dumpmachine"))[0].strip()
 
 
@@ -358,18 +360,18 @@ def _is_gcc(macros: str) -> bool:
 
 
 def read_macros(full: tuple[str, ...]) -> tuple[str, str]:
-    """The macros that the compiler defines, or none and its complaint."""
+    """The macros that the compiler defines and an empty text, or an empty text and its message."""
     return _answer((*_located(full), "-dM", "-E", "-x", "c", os.devnull))
 
 
 def _located(command: tuple[str, ...]) -> tuple[str, ...]:
-    """The command with the path of its program: another PATH may mean another one by the same name."""
+    """The command with the path of its program, as another PATH may have another program of the same name."""
     return shutil.which(command[0]) or command[0], *command[1:]
 
 
 @cache
 def _answer(command: tuple[str, ...]) -> tuple[str, str]:
-    """The output of a command, or nothing and its complaint."""
+    """The output of a command and an empty text, or an empty text and its message."""
     done = _ask(command)
     if isinstance(done, OSError):
         return "", str(done)
@@ -377,7 +379,7 @@ def _answer(command: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _ask(command: Sequence[str]) -> subprocess.CompletedProcess[str] | OSError:
-    """What a command says, or why it cannot be run."""
+    """The result of a command, or the error for one that cannot be run."""
     try:
         with Jobs() as running:
             return running.run([command])[0]

@@ -1,13 +1,13 @@
 """A described machine: the meaning of `native` if the environment variable `IRTOOL_MACHINE` is set.
 
-Schedules are those for the described processor; compiled code uses only those of its instructions that this processor has, so
-that it runs here. A description has words with commas between them:
+Schedules are those for the described processor; compiled code uses only the instructions that this processor has, too, so that it
+runs here. A description has words with commas between them:
 
-- first, if wanted, the name of one of `MACHINES`, whose words the others replace;
+- optionally first, the name of one of `MACHINES`, whose words the others replace;
 - `flags=avx2+fma`: instruction sets, by Linux's names for them, of one architecture;
-- `cores=8`: threads that OpenMP takes unless the program says;
-- `l2_cache_bytes=512K` and the other names of `tir.vector_target.SIZES`, with `K` and `M` as powers of two. Caches that are not
-  among the words are not known, as of a machine that reports none.
+- `cores=8`: the default number of OpenMP's threads;
+- `l2_cache_bytes=512K` and the other names of `tir.vector_target.SIZES`, with `K` and `M` as powers of two. Caches without a word
+  are unknown, as for a machine that reports none.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MACHINES: Mapping[str, str] = {
     "neoverse-v1": f"flags={_NEON}+i8mm,cores=64,l1_cache_bytes=64K,l2_cache_bytes=1M",
     "no-caches": f"flags={_V3},cores=2",
 }
-"""Descriptions by name. Instruction sets and caches are those of the makers' manuals; servers' where a name has several."""
+"""Descriptions by name, from the makers' manuals; for a name of several processors, those of the server."""
 
 
 _X86 = {
@@ -55,12 +55,12 @@ _X86 = {
     "avx512f": "avx512f", "avx512bw": "avx512bw", "avx512cd": "avx512cd", "avx512dq": "avx512dq", "avx512vl": "avx512vl",
     "avx512vbmi": "avx512vbmi", "avx512_vbmi2": "avx512vbmi2", "avx512_fp16": "avx512fp16",
 }  # fmt: skip
-"""Compilers' options by Linux's names; macros follow from these."""
+"""Compilers' options by Linux's names; the options imply macros."""
 
 
 @cache
 def instruction_sets() -> Mapping[str, InstructionSet]:
-    """Instruction sets by the names that Linux has for them in /proc/cpuinfo; those of sums of products from their rows."""
+    """Instruction sets by their names in Linux's /proc/cpuinfo; those for sums of products come from their rows."""
     x86 = [
         InstructionSet(n, "x86_64", o, f"__{o.upper().replace('.', '_').replace('-', '_')}__") for n, o in _X86.items()
     ]
@@ -85,7 +85,7 @@ class DescribedMachine:
         name: the description in reports and measurements.
         architecture: `x86_64` or `aarch64`.
         flags: instruction sets, by Linux's names.
-        cores: how many threads run at once.
+        cores: the number of threads that run at once.
         sizes: numbers of `SIZES`.
     """
 
@@ -97,16 +97,16 @@ class DescribedMachine:
 
     @property
     def macros(self) -> str:
-        """What a compiler for the machine would define, as far as vectors follow from it: each between spaces."""
+        """The macros about vectors that a compiler for the machine would define, each between spaces."""
         return f" {' '.join((*ALWAYS[self.architecture], *(instruction_sets()[f].macro for f in self.flags)))} "
 
     @property
     def caches(self) -> dict[str, int]:
-        """Sizes of caches in bytes, as far as they are known."""
+        """Sizes of caches in bytes, as far as known."""
         return {n: int(v) for n, v in self.sizes if n in _CACHES}
 
     def options(self, target: str) -> list[str]:
-        """What a compiler for `target` (`x86_64-linux-gnu`) is told, so that what it makes runs here and there."""
+        """Options of a compiler for `target` (`x86_64-linux-gnu`) whose code runs here and on the described machine."""
         here = present_flags()
         names = [instruction_sets()[f].option for f in self.flags if f in here]
         if target.split("-")[0] != self.architecture:
@@ -116,7 +116,7 @@ class DescribedMachine:
         return ["-march=x86-64", *(f"-m{n}" for n in names)]
 
     def features(self, architecture: str) -> str:
-        """The same for LLVM."""
+        """The same as features for LLVM."""
         if architecture != self.architecture:
             return ""
         return ",".join(
@@ -125,14 +125,14 @@ class DescribedMachine:
 
 
 def described_machine() -> DescribedMachine | None:
-    """The machine that the environment describes; None if it does not. Raises UsageError for a malformed description."""
+    """The machine that the environment describes; None without a description. Raises UsageError for a malformed one."""
     text = os.environ.get(VARIABLE, "").strip()
     return read_description(text) if text else None
 
 
 @cache
 def present_flags() -> frozenset[str]:
-    """The instruction sets of `instruction_sets` that the processor has, by what Linux says of it."""
+    """The instruction sets of `instruction_sets` that Linux reports for the processor."""
     with suppress(OSError):
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
         flags_line = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
@@ -142,7 +142,7 @@ def present_flags() -> frozenset[str]:
 
 @cache
 def read_description(text: str) -> DescribedMachine:
-    """The machine that a text describes. Raises UsageError, naming the word that is wrong."""
+    """The machine that a text describes. Raises UsageError, naming the wrong word."""
     items = [w.strip() for w in text.split(",")]
     name = items[0] if "=" not in items[0] else ""
     if name:
@@ -194,7 +194,7 @@ def _flags(text: str) -> tuple[str, ...]:
 
 
 def _number(name: str, text: str) -> str:
-    """A number in digits, of one with `K` or `M`."""
+    """A number in digits, from one that may end in `K` or `M`."""
     form = re.fullmatch(r"(\d{1,12})([KM]?)|\d{1,6}\.\d{1,6}", text)
     if form is None:
         raise _wrong(f"{name}={text} is not a number, such as 32K")

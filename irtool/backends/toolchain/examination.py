@@ -21,15 +21,15 @@ _SETS = {
     "AMX of int8": "__AMX_INT8__", "AMX of bfloat16": "__AMX_BF16__", "NEON": "__ARM_NEON",
     "float16 arithmetic": "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC", "SVE": "__ARM_FEATURE_SVE",
 }  # fmt: skip
-"""Instruction sets that generated code makes use of, by the macro that compilers define for each; rows have more of them."""
+"""Instruction sets that generated code uses, by the macro of compilers for each; rows have more of them."""
 _PROGRAM = "int main(void) { return 0; }\n"
 _OPENMP, _SANITIZERS = "-fopenmp", "-fsanitize=address,undefined"
 _PATIENCE = 60
-"""Seconds that a compiler may take for it."""
+"""Seconds that a compiler may take."""
 
 
 def examine_compiler(compiler: Compiler) -> Iterator[Finding]:
-    """Whether it is there and works, what it can do besides, and what it says of the processor."""
+    """Findings on the compiler: its presence, its abilities, and its view of the processor."""
     command = compiler.command
     name, purpose = " ".join(command), "build, run --compare: compiles the C"
     if shutil.which(command[0]) is None:
@@ -48,7 +48,7 @@ def examine_compiler(compiler: Compiler) -> Iterator[Finding]:
 
 
 def compiler_features(compiler: Compiler) -> dict[str, Callable[[], bool]]:
-    """What golden files may require: the compiler, gcc and clang by name, what it can do besides, and instruction sets."""
+    """The features that golden files may require: the compiler, gcc and clang by name, its abilities, and instruction sets."""
     command = compiler.command
 
     def can(*flags: str) -> bool:
@@ -113,6 +113,6 @@ def _macros() -> dict[str, str]:
 
 
 def _instructions(compiler: Compiler) -> list[str]:
-    """The instruction sets of this processor that the compiler makes use of."""
+    """The instruction sets of this processor that the compiler uses."""
     macros = read_macros((*compiler.command, *compiler.flags))[0]
     return [name for name, macro in _macros().items() if f" {macro} " in macros]

@@ -1,4 +1,4 @@
-"""Command lines that run side by side, and end with whoever asked for them."""
+"""Commands that run in parallel, and are killed with the process that started them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from ...signals import is_told_to_end, uninterrupted
 from ...steps import say_step
 
 _OFTEN = 0.05
-"""Seconds between looks at whether the command is to end."""
+"""Seconds between checks for the end of a command."""
 
 
 class Jobs:
     """Processes, as many at once as there are processors.
 
-    Each is a group of its own, so that an interrupt of the terminal comes to irtool alone, which then ends the whole group:
-    of a compiler, also what that has called. Where a folder is given, they run in it, and make their temporary files there.
-    As a context manager, it ends what is still running. Processes are started by threads, which no signal interrupts.
+    Each has a process group of its own, so that an interrupt of the terminal reaches irtool alone, which then ends the entire
+    group: that of a compiler includes the programs that it calls. With a folder, commands run in it, and make their temporary
+    files there. As a context manager, it ends processes that are still running. Threads start the processes, so that no signal
+    interrupts a start.
 
-    Until the caller waits for the results, it works itself, and one processor is left to it.
+    One processor is left to the caller until it waits for the results.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -113,7 +114,7 @@ class Jobs:
                     else:
                         process.kill()
                 except OSError:
-                    pass  # it has just ended by itself
+                    pass  # the process has just ended by itself
 
     def __enter__(self) -> Jobs:
         return self

@@ -1,8 +1,8 @@
-"""Levels of processors: one library has the kernels for several of them, and takes the highest that the machine has.
+"""Levels of processors: one library has the kernels for several of them, and uses the highest level of the machine.
 
-The code of a level is between two pragmas that allow its instructions there, whatever the rest of the file is compiled for.
-The lowest level is compiled as the file is: it is what runs where nothing above it can, and what compilers without these
-pragmas see.
+The code of a level is between two pragmas that allow its instructions there, whatever the target of the rest of the file is. The
+lowest level is compiled like the file: it runs on processors without the levels above it, and compilers without these pragmas see
+it alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...diagnostics import UsageError, nearest
 from ...tir.vector_target import VectorTarget
 
 PORTABLE = "portable"
-"""The value of `mcpu` that means the usual levels of the compiler's architecture."""
+"""The value of `mcpu` for the usual levels of the compiler's architecture."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class ProcessorLevel:
     """A level of an architecture.
 
     Attributes:
-        name: as compilers take it behind `-march=`.
+        name: its name behind the compilers' `-march=`.
         macro: the compilers' macro for the architecture.
-        features: what its code may use, as the attribute `target` takes it.
-        probe: the C condition by which a running program tells that the processor has it.
+        features: the instruction sets of its code, as the attribute `target` takes them.
+        probe: the C condition by which a running program detects it.
         machine: its vectors.
     """
 
@@ -37,7 +37,7 @@ class ProcessorLevel:
 
     @property
     def suffix(self) -> str:
-        """What names of its functions in C end in: `_v3`."""
+        """The suffix of its functions in C: `_v3`."""
         word = self.name.removeprefix("x86-64-").replace("x86-64", "v1")
         return "_" + "".join(c if c.isalnum() else "_" for c in word)
 
@@ -52,7 +52,7 @@ _V3 = f"{_V2},avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe"
 _V4 = f"{_V3},avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
 _ARM = VectorTarget(16, 32)
 
-# What is tested has been known to `__builtin_cpu_supports` since gcc 6; a processor with these has the rest of its level.
+# `__builtin_cpu_supports` has known these features since gcc 6; a processor with them has the rest of its level.
 LEVELS: tuple[ProcessorLevel, ...] = (
     _x86("x86-64", "", "sse2", VectorTarget(16, 16)),
     _x86("x86-64-v2", _V2, "sse4.2,popcnt", VectorTarget(16, 16)),
@@ -63,7 +63,7 @@ LEVELS: tuple[ProcessorLevel, ...] = (
         "armv8.2-a",
         "__aarch64__",
         "arch=armv8.2-a+fp16+dotprod",
-        # Atomics, half-precision arithmetic and dot products, by the bits that Linux has for them.
+        # Atomics, half-precision arithmetic and dot products, by Linux's bits.
         "(getauxval(16) & 0x100500ul) == 0x100500ul",
         _ARM,
     ),
@@ -71,15 +71,16 @@ LEVELS: tuple[ProcessorLevel, ...] = (
 """Every level, lower ones of an architecture before higher ones."""
 
 _PORTABLE = {"x86_64": ("x86-64-v2", "x86-64-v3", "x86-64-v4"), "aarch64": ("armv8-a",)}
-"""By architecture. Every 64-bit Arm processor has vectors of 128 bits, and these kernels use nothing that came later."""
+"""The portable levels by architecture. Every 64-bit Arm processor has vectors of 128 bits, and these kernels use no later
+instructions."""
 
 
 def find_levels(mcpu: str, architecture: str) -> tuple[ProcessorLevel, ...]:
-    """The levels that `mcpu` names, lowest first; none where it names one processor.
+    """The levels that `mcpu` names, lowest first; none if it names one processor.
 
     Args:
         mcpu: `portable`, or names with commas between them.
-        architecture: of the compiler, `x86_64`; of others than those with levels, `portable` gives none.
+        architecture: that of the compiler, `x86_64`; an architecture without levels has none for `portable`.
 
     Raises UsageError for a name that is no level, and for levels of several architectures.
     """
@@ -125,7 +126,7 @@ CLOSE_LEVEL = [
 
 
 def define_levels(levels: Sequence[ProcessorLevel]) -> list[str]:
-    """C that defines IRT_LEVELS: whether the code of the levels above the lowest is compiled."""
+    """C that defines IRT_LEVELS: 1 if the code of the levels above the lowest is compiled."""
     linux = "" if _is_x86(levels) else " && defined(__linux__)"
     return [
         f"/* The kernels for {', '.join(level.name for level in levels[1:])}, beside those for {levels[0].name}. */",
@@ -139,15 +140,15 @@ def define_levels(levels: Sequence[ProcessorLevel]) -> list[str]:
 
 
 def choose_level(name: str, levels: Sequence[ProcessorLevel]) -> str:
-    """C that sets `NAME_level_number` when the program or library is loaded, and the function that tells it.
+    """C that sets `NAME_level_number` when the program or library is loaded, and the function that returns it.
 
-    The environment variable IRT_LEVEL names the highest that may be taken, for measuring and testing the others.
+    The environment variable IRT_LEVEL names the highest level that may be used, for measuring and testing the others.
     """
     higher = levels[1:]
     names = ", ".join(f'"{level.name}"' for level in levels)
     include = "" if _is_x86(levels) else "#include <sys/auxv.h>\n"
     prepare = "  __builtin_cpu_init();\n" if _is_x86(levels) else ""
-    # Each test asks for the level below, too: a processor that lacks a part of that is none of the level above.
+    # Each test includes the level below: a processor that lacks a part of it is not of the level above.
     tests = [
         f"  if (found == {n - 1} && most >= {n} && {level.probe}) found = {n};" for n, level in enumerate(higher, 1)
     ]

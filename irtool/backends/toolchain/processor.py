@@ -16,7 +16,8 @@ _NUMBERS = re.compile(r"^(vendor_id|cpu family|model)\s*:\s*(\S.*)$", re.MULTILI
 
 
 def processor_name() -> str:
-    """As its maker calls it, where Linux says so; else what Python knows, the architecture at least. A described machine's description."""
+    """The processor's name by its maker, from Linux; otherwise Python's, the architecture at least; for a described machine, its
+    description."""
     described = described_machine()
     if described is not None:
         return described.name
@@ -28,7 +29,7 @@ def processor_name() -> str:
 
 
 def processor_numbers() -> dict[str, str]:
-    """Vendor, family and model as Linux has them for x86 processors; empty elsewhere, and of a described machine."""
+    """Vendor, family and model from Linux for x86 processors; empty elsewhere, and for a described machine."""
     if described_machine() is not None:
         return {}
     with suppress(OSError):
@@ -38,7 +39,7 @@ def processor_numbers() -> dict[str, str]:
 
 
 def processor_count() -> int:
-    """How many processors this program may use, or the described machine has."""
+    """The number of processors that this program may use, or that the described machine has."""
     described = described_machine()
     if described is not None:
         return described.cores
@@ -46,7 +47,7 @@ def processor_count() -> int:
 
 
 def thread_count() -> int:
-    """How many threads OpenMP takes here unless the program says."""
+    """The default number of OpenMP's threads on this machine."""
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if first.isdigit() and int(first):
         return int(first)

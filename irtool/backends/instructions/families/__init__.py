@@ -1,2 +1,1 @@
-"""Families of instructions for sums of products. Each module has `ROWS`, its instructions, and `SETS`, the instruction sets that
-it brings."""
+"""Families of instructions for sums of products. Each module has `ROWS`, its instructions, and `SETS`, their instruction sets."""

@@ -1,7 +1,7 @@
 """AMX: `tdpbusd` and its like add the products of a tile of 16 rows of 16 words and one of 16 words of 16 columns to one of 16 x 16 sums.
 
-Tiles are registers by number. `tdpbf16ps` sums first and second numbers apart (see `formulas.matrix_tiles`). Clang before 16 leaves an
-underscore out of its macros. There is no LLVM IR: its types of tiles need registers that LLVM assigns itself.
+Tiles are registers by number. `tdpbf16ps` sums first and second numbers separately (see `formulas.matrix_tiles`). Macros of Clang
+before 16 lack an underscore. The rows have no LLVM IR: LLVM assigns the registers of its tile types itself.
 
 Source: Intel, Software Developer's Manual, volume 2.
 """

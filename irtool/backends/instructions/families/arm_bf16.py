@@ -1,5 +1,8 @@
-"""Arm's products of bfloat16 numbers: `bfmlalt` adds those of the upper numbers, `bfmlalb` of the lower ones, which round as other code
-does. `bfdot` and `bfmmla` round sums to odd and give other bits: they are not used."""
+"""Arm's products of bfloat16 numbers: `bfmlalt` adds those of the upper numbers, `bfmlalb` of the lower ones, with the rounding
+of other code.
+
+`bfdot` and `bfmmla` round sums to odd and give other bits: they are not used.
+"""
 
 from __future__ import annotations
 

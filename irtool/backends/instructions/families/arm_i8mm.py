@@ -11,7 +11,7 @@ _MACRO = "__ARM_FEATURE_MATMUL_INT8"
 
 
 def _form(function: str, op: str) -> Form:
-    """The function by an instruction that takes its operands as they are."""
+    """A function by an instruction that takes its operands without a shift."""
     c = f"""
   __asm__("{op} %0.4s, %1.16b, %2.16b" : "+w"(acc) : "w"(a), "w"(b));
   return acc;

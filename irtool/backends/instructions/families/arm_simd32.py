@@ -1,7 +1,7 @@
 """Armv6 and later without vectors, Cortex-M4, M7 and M33 among them: `smlad` adds two products of 16-bit numbers in general registers.
 
-Even bytes are widened to two numbers of 16 bits, then odd ones, as CMSIS-NN does it. What is made of a word alone, compilers make once.
-The backend `llvm` makes code for 64-bit processors only.
+Even bytes are widened to two 16-bit numbers, then odd ones, as in CMSIS-NN. Compilers compute common subexpressions of a word
+once. The backend `llvm` supports 64-bit processors only.
 """
 
 from __future__ import annotations

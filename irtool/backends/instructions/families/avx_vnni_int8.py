@@ -1,7 +1,7 @@
 """AVX-VNNI-INT8: `vpdpbssd`, `vpdpbsud`, `vpdpbuud` add four products of signed, of signed and unsigned, of unsigned bytes.
 
-No pair of signs needs a correction. Of mixed signs, the signed numbers are the first operand (Intel, Architecture Instruction Set
-Extensions, VPDPB[SU,UU,SS]D). There are vectors of 16 and of 32 bytes.
+No pair of signs needs a correction. For mixed signs, the signed numbers are the first operand (Intel, Architecture Instruction
+Set Extensions, VPDPB[SU,UU,SS]D). Vectors have 16 or 32 bytes.
 """
 
 from __future__ import annotations

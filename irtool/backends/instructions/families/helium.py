@@ -1,7 +1,7 @@
 """Helium, the vectors of Armv8.1-M: `vmladava` adds sixteen products of bytes to a general register.
 
-It takes numbers of one sign: unsigned ones beside signed ones are shifted by 128, and what that takes from the sum is added again. The
-backend `llvm` makes code for 64-bit processors only.
+It takes numbers of one sign: unsigned ones beside signed ones are shifted by 128, and the sum is corrected for the shift. The
+backend `llvm` supports 64-bit processors only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`pmaddubsw` of SSSE3, AVX2 and AVX-512: the sums of two products of unsigned and signed bytes in 16 bits, which `pmaddwd` adds.
 
-Those sums saturate, so that it computes `dot4_u8s7` only, whose second factors are known to be small enough.
+Those sums saturate, so that it computes `dot4_u8s7` only, whose second factors are small enough.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def _of_bytes(function: str) -> Form:
         for n, half in enumerate(("even", "odd"))
     }
     ir = {f"halves_{x}": Template(_HALVES_IR[dtype]).substitute(x=x) for x, dtype in operands.items()}
-    # Two products, two sums, and what makes halves of the operand that is not shared.
+    # Two products, two sums, and the instructions that split the operand that is not shared.
     c, llvm = Template(_BYTES).substitute(halves), Template(_BYTES_IR).substitute(ir)
     return Form(function, 6, _TYPE + c, llvm)
 

@@ -1,6 +1,6 @@
 """AVX-512 VNNI and AVX-VNNI: `vpdpbusd` adds four products of unsigned and signed bytes, `vpdpwssd` two of 16-bit numbers.
 
-In assembly in C, as compilers have different names for them; an instruction of the older encoding has to say so.
+In assembly in C, as compilers have different names for them; instructions of the older encoding need a prefix.
 """
 
 from __future__ import annotations

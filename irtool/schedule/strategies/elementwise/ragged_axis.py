@@ -1,8 +1,8 @@
 """A vector axis with irregular reads: the step of its loop, and the positions at which it is cut.
 
-x[i / 2]                    offsets repeat after a period, whose vectors are one step of the loop x[min(i / 2 + 1, 55)]
-clips matter at the ends only, where each vector is unrolled with its own offsets x[i * 55 / 111]             no period, or a long
-one: all vectors of a short axis are unrolled
+x[i / 2]                    offsets repeat after a period, whose vectors are one step of the loop
+x[min(i / 2 + 1, 55)]       clips matter at the ends only, where each vector is unrolled with its own offsets
+x[i * 55 / 111]             no period, or a long one: all vectors of a short axis are unrolled
 """
 
 from __future__ import annotations

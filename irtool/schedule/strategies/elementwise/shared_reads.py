@@ -1,7 +1,7 @@
 """Rows of results that read the same vectors of an operand: an enlarged image, or one whose channels become planes.
 
-out[y, x] = f(in[y / 2, x], in[y / 2 + 1, x])       rows 0 … 3 read rows 0 … 2: three reads serve eight out[c, i] = f(in[3*i + c])
-the vectors of each channel are shuffled from those of all channels, read once
+out[y, x] = f(in[y / 2, x], in[y / 2 + 1, x])       rows 0 … 3 read rows 0 … 2: three reads serve eight
+out[c, i] = f(in[3*i + c])                          the vectors of each channel are shuffled from those of all channels, read once
                                                     (see `selection.vectors.channels`)
 """
 

@@ -1,7 +1,8 @@
 """An axis in squares, grouped into groups and strips.
 
-50 steps, squares of 8    ⇒    6 squares from step 0, and one from step 42, which overlaps the last of them 7 squares, groups of 2
-⇒    3 groups, and a single square 6 squares, strips of 4    ⇒    2 strips of 3
+50 steps, squares of 8    ⇒    6 squares from step 0, and one from step 42, which overlaps the last of them
+7 squares, groups of 2    ⇒    3 groups, and a single square
+6 squares, strips of 4    ⇒    2 strips of 3
 """
 
 from __future__ import annotations
