@@ -4,6 +4,7 @@ kernel         the nest of one kernel in vectors, or in scalars, by the forms th
 nests          elements at one offset, unrolled loops written out, expressions in order of evaluation
 vectors        bodies of vectorized loops as a small IR, and the rewrites of nests and bodies to it
 teams          parts of a nest for the threads of a team, and barriers between them
+regions        loops that are parallel regions of their own, where no team runs
 in_place       copies that are left out where both buffers are the same memory
 tiles          blocks of sums in matrix tiles, and where their registers are configured
 runs           sums of products of long words that lie one after the other

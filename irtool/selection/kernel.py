@@ -15,6 +15,7 @@ from ..tir.stmt import TILED, VECTORIZED, Buffer, For, Lowered, Scope, Stmt, pre
 from .in_place import skip_copies
 from .narrow_scopes import narrow_scopes
 from .nests import all_buffers, flat, lower_parts, unroll, without_prefetches
+from .regions import Regions
 from .runs import find_run
 from .streams import fence_streams
 from .teams import divide, share_with_team
@@ -70,6 +71,11 @@ class KernelNest:
     def in_team(self) -> bool:
         """True if all threads of a team run it."""
         return self.selection.team and divide(self.kernel.body) is not None
+
+    @cached_property
+    def regions(self) -> Regions:
+        """Its loops that are parallel regions of their own."""
+        return Regions(self.kernel, self.selection.team)
 
     def vector_dtype(self, b: Buffer) -> str:
         """The dtype of vectors that hold its numbers."""

@@ -26,7 +26,7 @@ from itertools import groupby
 from ..tir.expr import Binary, Call, Cast, Expr, Load, Select, Var
 from ..tir.kernel import Kernel
 from ..tir.show import Item, NestText, show_node
-from ..tir.stmt import PARALLEL, VECTORIZED, Allocate, Buffer, For, Lowered, Scope, Seq, Stmt, Store, pre_order
+from ..tir.stmt import VECTORIZED, Allocate, Buffer, For, Lowered, Scope, Seq, Stmt, Store, pre_order
 from ..tir.texts import expression_texts
 from .in_place import UnlessSame
 from .kernel import KernelNest, Selection
@@ -177,8 +177,7 @@ class SelectedText(NestText):
         if not self.nest.selection.for_c:
             return head
         hint = {None: "", True: " written out", False: " kept"}[s.unroll if self.nest.has_vectors else None]
-        is_region = s.kind == PARALLEL and not self.nest.selection.team
-        return f"{head}{' parallel' if is_region else ''}{hint}"
+        return f"{head}{' parallel' if self.nest.regions.is_region(s) else ''}{hint}"
 
     def _shared_loops(self, shared: Shared) -> str:
         loops = ", ".join(f"{self.name(s.var)} in {s.steps}" for s in shared.loops)

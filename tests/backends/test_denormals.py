@@ -137,10 +137,11 @@ def @main(%x: Tensor[(130, 512), float32], %k: Tensor[(192, 512), float32]) { nn
 @pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("gcc"), reason="not for this processor")
 @pytest.mark.parametrize("way", ["plain", "team", "regions"])
 def test_each_thread_gets_its_mode_back(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from irtool.backends.c import program, threads
+    from irtool.backends.c import program
+    from irtool.selection import regions
 
     monkeypatch.setattr(program, "REGION_WORK", 0)
-    monkeypatch.setattr(threads, "LOOP_WORK", 0)
+    monkeypatch.setattr(regions, "LOOP_WORK", 0)
     # Sources of a build without threads have regions of their own, for whoever compiles them with OpenMP.
     irtool.build(irtool.parse(DENSE), name="net", emit="c", mcpu="native", openmp=way == "team", out_dir=tmp_path)
     assert ("irt_begin_thread();" in (tmp_path / "net.c").read_text()) == (way != "team")

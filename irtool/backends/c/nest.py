@@ -115,7 +115,7 @@ class KernelWriter:
         self.has_twin = has_twin
         """Vectorized loops are there as plain ones as well, for compilers without vectors."""
         self.nest = KernelNest(kernel, select_for_c(strict, has_tiles=has_twin, has_team=has_team))
-        self.threads = Threads(kernel, strict, has_team, self.nest.in_team)
+        self.threads = Threads(kernel, self.nest.regions, strict, self.nest.in_team)
         self.names = Identifiers(name, "ws", WORKER)
         self.index_type = "int64_t" if self.nest.is_wide else "int32_t"
         self.support: dict[Helper, None] = {}

@@ -25,10 +25,6 @@ REGION_WORK = 3 << 20
 """`shared_work` from which on a run takes a parallel region: 40 microseconds or so, as long as threads that
 sleep take to come."""
 
-LOOP_WORK = 1 << 18
-"""Multiply-adds of a kernel from which on each loop that threads share is a parallel region of its own, in programs that cannot be
-run in teams: several microseconds, as much as a region takes where threads are awake."""
-
 _SPINS = 10000
 """Looks before a thread sleeps: a tenth of a millisecond or so. Threads beyond the processors sleep at once, since the one
 that is waited for may need the processor: a network of 64 threads on 2 took 83 ms with, and 18 ms without."""

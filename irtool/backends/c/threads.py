@@ -7,15 +7,16 @@ from functools import partial
 
 from ...schedule.graph.threads import shared_loops
 from ...selection.nests import computes_in_floats
+from ...selection.regions import Regions
 from ...selection.teams import Barrier, EachThread, OneThread, Shared
 from ...tir.kernel import Kernel
-from ...tir.stmt import PARALLEL, Allocate, For, Scope, Stmt, pre_order
+from ...tir.stmt import For, Stmt
 from ..formulas.support import THREAD_NUMBER
 from .code import CodeBuilder, Directive
 from .denormals import BEGIN_REGION, BEGIN_THREAD, END_REGION, END_THREAD
 from .expression import Writer
 from .shares import SharePrinter
-from .team import LOOP_WORK, WORKER
+from .team import WORKER
 
 Ends = list[Callable[[], None]]
 """The ends of statements that were begun, in reverse order."""
@@ -25,22 +26,17 @@ class Threads:
     """Prints what threads share of one kernel.
 
     Args:
+        regions: the loops that are parallel regions.
         strict: denormal numbers are kept.
-        has_team: a team runs the program.
         in_team: all threads of the team run the kernel.
     """
 
-    def __init__(self, kernel: Kernel, strict: bool, has_team: bool, in_team: bool) -> None:
+    def __init__(self, kernel: Kernel, regions: Regions, strict: bool, in_team: bool) -> None:
         self.kernel = kernel
+        self.regions = regions
         self.in_team = in_team
-        self.has_regions = not has_team and not 0 < kernel.macs < LOOP_WORK
-        """Each of its loops that threads share is a parallel region of its own."""
         self._flushes = not strict and computes_in_floats([kernel])
         """Threads of its regions take denormal numbers for zeros."""
-        self._most = kernel.placement.threads if kernel.placement else 1
-        nodes = pre_order(kernel.body)
-        self._own = {s.buffer for s in nodes if isinstance(s, Allocate) and s.buffer.scope == Scope.THREAD}
-        """Buffers in the workspace of which each thread has its part."""
 
     def begin(self, code: CodeBuilder, expressions: Writer) -> None:
         """Begins a nest, which is printed to `code`."""
@@ -53,7 +49,7 @@ class Threads:
 
     def part(self, size: int) -> str:
         """The term that leads from the first thread's part of a buffer, of so many bytes, to that of the thread that runs."""
-        if self._most == 1 or not (self.in_team or self.has_regions):
+        if self.regions.most_threads == 1 or not (self.in_team or self.regions.are_there):
             return ""
         number = f"{WORKER}->number" if self.in_team else self._expressions.helper(THREAD_NUMBER)
         return f" + (size_t){number} * {size}u"
@@ -87,7 +83,7 @@ class Threads:
     def begin_tiles(self, s: For, begin: Callable[[], None], end: Callable[[], None]) -> Ends:
         """Begins the region of a loop whose threads have registers of tiles, which `begin` configures in a block of their own."""
         self._tiled = s
-        begins = s.kind == PARALLEL and self._is_region(s)
+        begins = self.regions.is_region(s)
         if begins and self._flushes:
             self._code.line(BEGIN_REGION)
         if begins:
@@ -122,19 +118,12 @@ class Threads:
 
     def _limit(self, s: For) -> str:
         """The clause by which a region has as many threads at most as the workspace has parts, where its loop fills these."""
-        threads, most = self._most, "omp_get_max_threads()"
-        return f" num_threads({most} < {threads} ? {most} : {threads})" if threads and self._fills_own(s) else ""
+        threads, most = self.regions.most_threads, "omp_get_max_threads()"
+        return f" num_threads({most} < {threads} ? {most} : {threads})" if threads and self.regions.fills_own(s) else ""
 
     def _is_shared(self, s: For) -> bool:
         """True for the outermost of loops that the threads of a region of their own share."""
-        return s.kind == PARALLEL and s not in self._shared and self._is_region(s)
-
-    def _is_region(self, s: For) -> bool:
-        """True for a loop that is a parallel region of its own: not where the workspace has no parts for several threads."""
-        return self.has_regions and (self._most > 1 or not self._fills_own(s))
-
-    def _fills_own(self, s: For) -> bool:
-        return bool(self._own) and any(isinstance(x, Allocate) and x.buffer in self._own for x in pre_order(s.body))
+        return s not in self._shared and self.regions.is_region(s)
 
 
 def _if_openmp(pragma: str) -> list[Directive]:
