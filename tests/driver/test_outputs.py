@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.backends.c import room
+from irtool.backends.c import static_memory
 from irtool.backends.c.program import TextOptions, write_program
 from irtool.backends.toolchain.compiler import Compiler
 from irtool.diagnostics import IrError, UsageError
@@ -258,7 +258,7 @@ def test_a_build_into_the_same_folder_is_the_one_that_runs(tmp_path: Path) -> No
 def test_what_is_too_large_for_static_arrays_comes_from_the_heap(
     emit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "STATIC_LIMIT", 64)
+    monkeypatch.setattr(static_memory, "STATIC_LIMIT", 64)
     m = parse("def @main(%malloc: Tensor[(40, 8), float32]) { nn.softmax(cumsum(%malloc, axis=0)) }")
     artifact = irtool.build(m, out_dir=tmp_path, emit=emit, testbench=emit == "exe", name="net")
     if emit == "exe":

@@ -7,7 +7,7 @@ vectors         bodies of vectorized loops
 hosting         functions of the network: kernel calls, branches, loops
 weights         constants
 program         the whole file
-room            static arrays, or memory from malloc
+static_memory   static arrays, or memory from malloc
 banner          comments about a build
 build_file      for CMake and make
 tvm_interface   the functions that TVM gives its libraries

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...tir.program import HostFunction
 from ..c_types import stored_type
 from ..interface.names import sanitize
-from . import room
+from . import static_memory
 
 _SHOWN = 1000
 """Characters of the usage line: C99 asks compilers for 4095 in a string."""
@@ -22,7 +22,7 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
     tensors = [(f"in{n}", s, "rb") for n, s in enumerate(entry.params)]
     tensors += [(f"out{n}", s, "wb") for n, s in enumerate(entry.results)]
     lines = [f'#include "{name}.h"', "#include <stdio.h>", "#include <string.h>", ""]
-    declared, prepared = room.tensors([(n, stored_type(s.dtype), s.size, s.nbytes) for n, s, _ in tensors])
+    declared, prepared = static_memory.tensors([(n, stored_type(s.dtype), s.size, s.nbytes) for n, s, _ in tensors])
     lines += [*declared, "", *_usage(name, entry, has_weights), "", *_TRANSFER, "", "int main(int argc, char **argv) {"]
     lines += ["  int next = 1, code;"]
     if has_weights:

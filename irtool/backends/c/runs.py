@@ -9,15 +9,15 @@ from ...tir.program import HostFunction
 from ..interface.entry import EntryPoint
 from ..interface.memory import ALIGNMENT
 from ..interface.pools import WorkspacePool
-from . import room
+from . import static_memory
 
 
 def storages(name: str, pools: Sequence[WorkspacePool], arena_bytes: int) -> list[str]:
     """Declarations of the memory that a network brings itself."""
     upper = name.upper()
     if not pools:
-        return room.storage(f"{name}_storage", f"{upper}_ARENA", arena_bytes)[0]
-    return [line for p in pools if p.bytes for line in room.storage(p.symbol, p.macro, p.bytes)[0]]
+        return static_memory.storage(f"{name}_storage", f"{upper}_ARENA", arena_bytes)[0]
+    return [line for p in pools if p.bytes for line in static_memory.storage(p.symbol, p.macro, p.bytes)[0]]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class RunWriter:
     def _in_arena(self, last: str) -> str:
         e, size = self.entry, f"{self.name.upper()}_ARENA_SIZE"
         symbol = f"{self.name}_storage"
-        first = room.storage(symbol, f"{self.name.upper()}_ARENA", self.arena_bytes)[1]
+        first = static_memory.storage(symbol, f"{self.name.upper()}_ARENA", self.arena_bytes)[1]
         return (
             f"{self._head_with}"
             f"  unsigned char *base = (unsigned char *)arena, *end;\n"
@@ -91,7 +91,7 @@ class RunWriter:
             for p, offset in zip(self.pools, offsets, strict=True)
         )
         own = "".join(
-            f"{room.storage(p.symbol, p.macro, p.bytes)[1]}  pools.{p.name} = {p.symbol};\n"
+            f"{static_memory.storage(p.symbol, p.macro, p.bytes)[1]}  pools.{p.name} = {p.symbol};\n"
             if p.bytes
             else f"  pools.{p.name} = NULL;\n"
             for p in self.pools

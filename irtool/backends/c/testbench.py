@@ -14,7 +14,7 @@ from ..c_types import bare, literal, stored_type
 from ..formulas.support import FROM_BITS, INLINE, definitions
 from ..interface.entry import EntryPoint
 from ..sources import Sample
-from . import draws, room
+from . import draws, static_memory
 
 _MOST = 4096
 """Elements of an output that are compared, at most about."""
@@ -37,7 +37,7 @@ def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: b
         "",
     ]
     arrays = [(f"{p.name}_data", stored_type(p.slot.dtype), p.slot.size, p.slot.nbytes) for p in entry.tensors]
-    declared, prepared = room.tensors(arrays)
+    declared, prepared = static_memory.tensors(arrays)
     lines += declared
     steps = []
     for p, want in zip(entry.outputs, sample.outputs, strict=True):

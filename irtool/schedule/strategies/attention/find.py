@@ -23,7 +23,7 @@ from ...graph.step_lists import Mentions, fused_facts, rewrite_step_lists
 from .chain import Chain
 from .form import Attention
 from .tiled import NotRows, is_product
-from .turned import turn
+from .transpose_results import transpose_results
 
 FusedChains = dict[tuple, list[Kernel]]
 """The kernels that replace a chain, by the kernels of the chain."""
@@ -146,11 +146,11 @@ def _named(k: Kernel, names: set[str]) -> Kernel:
 
 def _kernels(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> list[Kernel]:
     """The kernel of a chain, and the one that transposes its results if values come first; an empty list if the chain stays."""
-    turned = turn(kernels, wiring)
-    kernel = _kernel(turned.kernels if turned is not None else kernels, wiring, target)
+    transposed = transpose_results(kernels, wiring)
+    kernel = _kernel(transposed.kernels if transposed is not None else kernels, wiring, target)
     if kernel is None:
         return []
-    return [kernel] if turned is None else [kernel, turned.places]
+    return [kernel] if transposed is None else [kernel, transposed.transposition]
 
 
 def _kernel(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]], target: VectorTarget) -> Kernel | None:

@@ -21,14 +21,14 @@ from ...core.affine import depends, loads, operands
 
 
 @dataclass(frozen=True, eq=False)
-class Turned:
+class TransposedResults:
     """The kernels of such an attention with results row by row, and the kernel that transposes these."""
 
     kernels: list[Kernel]
-    places: Kernel
+    transposition: Kernel
 
 
-def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned | None:
+def transpose_results(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> TransposedResults | None:
     """The kernels with values second; None if they come second already, or the summed axis is not that of the rows. `wiring`: as
     for `Chain`."""
     last = kernels[-1]
@@ -52,15 +52,15 @@ def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned |
         if before is None:
             return None
         transposed_kernels[-2] = before
-        own = _turned(b)
+        own = _exchange_last_axes(b)
     elif not _end_with(read[0].indices, q, k):
         return None
     loops = (*r.loops[:-2], r.loops[-1], r.loops[-2])
     indices = tuple(v for v, _ in loops)
     (store,) = r.stores
     rows = store.buffer.replace(shape=[n for _, n in loops])
-    turned = Load(own, (*read[0].indices[:-2], q, k))
-    update = rewrite(r.update, lambda e: turned if e is read[0] else e)
+    transposed = Load(own, (*read[0].indices[:-2], q, k))
+    update = rewrite(r.update, lambda e: transposed if e is read[0] else e)
     product = replace(r, loops=loops, update=update, stores=(Store(rows, indices, store.value),))
     transposed_kernels[-1] = last.with_stages(
         [product], params=[own if x is b else rows if x is store.buffer else x for x in last.params]
@@ -70,7 +70,7 @@ def turn(kernels: Sequence[Kernel], wiring: Sequence[Sequence[int]]) -> Turned |
     copy = Map(r.loops, (Store(out, store.indices, Load(source, indices)),))
     call = f"transpose({rows.dtype}{list(rows.shape)}) -> {out.dtype}{list(out.shape)}"
     name = f"{last.name}_transpose"
-    return Turned(
+    return TransposedResults(
         transposed_kernels, Kernel(name, [source, out], [copy], operators=("transpose",), calls=(call,)).measured()
     )
 
@@ -90,13 +90,15 @@ def _with_rows(kernel: Kernel, b: Buffer) -> Kernel | None:
     extents = dict(form.loops)
     if not isinstance(k, Var) or not isinstance(q, Var) or k not in extents or q not in extents:
         return None
-    rows = _turned(out)
+    rows = _exchange_last_axes(out)
     loops = (*(x for x in form.loops if x[0] is not k and x[0] is not q), (q, extents[q]), (k, extents[k]))
-    turned = Map(loops, (Store(rows, (*store.indices[:-2], q, k), store.value),))
-    return kernel.with_stages([*kernel.stages[:-1], turned], params=[rows if x is out else x for x in kernel.params])
+    transposed = Map(loops, (Store(rows, (*store.indices[:-2], q, k), store.value),))
+    return kernel.with_stages(
+        [*kernel.stages[:-1], transposed], params=[rows if x is out else x for x in kernel.params]
+    )
 
 
-def _turned(b: Buffer) -> Buffer:
+def _exchange_last_axes(b: Buffer) -> Buffer:
     return b.replace(shape=(*b.shape[:-2], b.shape[-1], b.shape[-2]))
 
 
