@@ -1,6 +1,6 @@
 """The functions that generated code calls, written once in a small part of C.
 
-They are printed only where used. The C backend prints the texts as they are; others compile them (see `language`).
+Programs include only those that they use. The C backend prints the texts unchanged; others compile them (see `language`).
 
 support       scalar functions
 vector_types  GCC's vector types

@@ -9,7 +9,7 @@ from .templates import fill
 
 
 def by_instructions(function: str, lanes: int, values: Mapping[str, str], plain: str) -> str:
-    """The body of a function: that of the first instruction that the compiler has, or the plain one.
+    """The body of a function: for each instruction, in order, the one for compilers that have it; then the plain one.
 
     `values` fill the texts of instructions; rows have more of them for a number of lanes.
     """

@@ -1,8 +1,10 @@
-"""Blocks of sums in matrix tiles (Intel's AMX; see `schedule.strategies.matrix_tile.nest`), as C text: by the instructions, and in vectors, which give the same bits.
+"""Blocks of sums in matrix tiles (Intel's AMX; see `schedule.strategies.matrix_tile.nest`), as C text: by the instructions, and
+in vectors with the same bits.
 
-Linux lets a process use tiles that asks for it, which each source does when it is loaded. `selection.tiles` says which registers blocks use.
+On Linux a process must ask for tiles, which each source does when it is loaded. `selection.tiles` assigns the registers of
+blocks.
 
-Compilers do not know that loading a tile reads memory (gcc 12): what has been stored before has to be there, hence the barrier.
+Compilers do not know that loading a tile reads memory (gcc 12): a barrier completes earlier stores.
 
 Instructions that add products are rows of `backends.instructions`. Source of the others: Intel, Software Developer's Manual, volume 2; of
 the permission: Linux, Documentation/arch/x86/xstate.rst.
@@ -20,13 +22,13 @@ from .templates import fill
 from .vector_types import vector_type
 
 LANES = TILE
-"""Columns of a tile; lanes of the vectors that make a block otherwise."""
+"""Columns of a tile, and lanes of the vectors of a block without tiles."""
 
 Signs = tuple[str, str]
 """Dtypes of the numbers of the data and of the weights."""
 
 KINDS: dict[Signs, str] = {signs: name.removeprefix("tiles_") for name, signs in TILES.items()}
-"""What operands are called in names of functions: `u8s8`, `bf16`."""
+"""The names of operands in names of functions: `u8s8`, `bf16`."""
 
 _PERMISSION = """
 /* Tiles, where the processor has them and Linux grants them. */
@@ -60,7 +62,7 @@ __attribute__((constructor)) static void irt_ask_for_tiles(void) {
 
 
 def ask_for_tiles() -> str:
-    """Definition of what asks for tiles when a source is loaded, and of the macros of `has_tiles`."""
+    """The definition of the function that asks for tiles when a source is loaded, and of the macros of `has_tiles`."""
     return fill(
         _PERMISSION, **{name: _row(kind)[0].condition(LANES) for name, kind in (("bytes", "u8s8"), ("pairs", "bf16"))}
     )
@@ -72,12 +74,12 @@ def _row(kind: str) -> tuple[Row, Form]:
 
 
 def has_tiles(kind: str) -> str:
-    """The macro that says whether there are tiles for operands of that kind."""
+    """The macro that tells if tiles exist for operands of that kind."""
     return "IRT_PAIR_TILES" if kind == "bf16" else "IRT_BYTE_TILES"
 
 
 def shape(tiles: int, columns: int, wide: bool) -> str:
-    """How a block is called in names of functions: `2x2`, `wide3`."""
+    """The name of a block in names of functions: `2x2`, `wide3`."""
     return f"wide{columns}" if wide else f"{tiles}x{columns}"
 
 
@@ -104,8 +106,8 @@ def clear(form: str) -> str:
 
 
 def store(form: str) -> str:
-    """The function that stores the sums of a block: tiles of rows one below the other, of columns side by side. `row`: bytes of a
-    row, `tile`: bytes of a tile of rows."""
+    """The function that stores the sums of a block: tiles of rows one below the other, of columns next to each other. `row`:
+    bytes of a row, `tile`: bytes of a tile of rows."""
     tiles, columns, wide = _numbers(form)
     stores = "".join(
         f"  _tile_stored({_sum(a, c, wide)}, sums + {a} * tile + {4 * LANES * c}, row);\n"
@@ -119,8 +121,8 @@ def store(form: str) -> str:
 
 
 def add(kind: str, form: str) -> str:
-    """The function that adds products to the sums of a block: tiles of data at `a0` and `a1`, whose rows are `a_row` bytes apart,
-    times tiles of weights at `b0` and further."""
+    """The function that adds products to the sums of a block: tiles of data at `a0` and `a1`, with rows `a_row` bytes apart,
+    times tiles of weights at `b0` and following."""
     tiles, columns, wide = _numbers(form)
     data, weights = [f"a{n}" for n in range(tiles)], [f"b{n}" for n in range(columns)]
     lines: list[str] = []
@@ -164,17 +166,17 @@ $groups
 
 
 def function(kind: str) -> tuple[str, str, int] | None:
-    """The function on vectors that blocks of that kind are made with; None if they need none."""
+    """The function on vectors that blocks of that kind call; None if they call none."""
     return (_dot(kind)[0], "int32", LANES) if kind != "bf16" else None
 
 
 def types(kind: str) -> list[tuple[str, int]]:
-    """The types of vectors that blocks of that kind are made of."""
+    """The vector types of blocks of that kind."""
     return [(d, LANES) for d in ("int32", "uint32", *(("float32",) if kind == "bf16" else ()))]
 
 
 def _dot(kind: str) -> tuple[str, bool]:
-    """The dot product of words, and whether its first operand is the data."""
+    """The dot product of words, and True if its first operand is the data."""
     return ("dot4_u8s8", False) if kind == "s8u8" else (f"dot4_{kind}", True)
 
 

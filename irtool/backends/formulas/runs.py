@@ -1,6 +1,7 @@
-"""Sixteen bytes that lie one after the other, and the sum of the products of them, as C text.
+"""Sixteen contiguous bytes, and the sum of products of two such operands, as C text.
 
-The instruction of Helium, the vectors of Armv8.1-M, is a row of `backends.instructions`. Elsewhere it is two dot products of long words.
+The instruction of Helium, the vectors of Armv8.1-M, is a row of `backends.instructions`. On other processors two dot products of
+long words replace it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from .by_instructions import by_instructions
 from .templates import fill
 
 LANES = 4
-"""Of a vector of sixteen bytes, in 32 bits."""
+"""Lanes of 32 bits in a vector of sixteen bytes."""
 
 _BYTES = """
 #if $condition
@@ -48,8 +49,11 @@ IRT_INLINE irt_bytes irt_no_bytes(void) {
 
 
 def bytes_at() -> str:
-    """The value at a place: sixteen bytes, or eight and as many zeros; or sixteen zeros. gcc reads what further steps need before it comes
-    to them, and puts it aside in memory for want of registers: nothing is read before the step in front ends."""
+    """The functions that load a value: sixteen bytes, or eight and as many zeros; or sixteen zeros.
+
+    gcc loads operands of later steps early, and spills them for lack of registers: the barrier delays each load until the step
+    before ends.
+    """
     row, _ = choices(next(iter(SUMS)), LANES)[0]
     return fill(_BYTES, condition=row.condition(LANES))
 
@@ -63,10 +67,10 @@ def sum_of_bytes(name: str) -> str:
 
 
 def dot_of(name: str) -> str:
-    """The dot product of long words that a sum is made of elsewhere: `dot8_u8s8` of `sum16_u8s8`."""
+    """The dot product of long words that replaces a sum on other processors: `dot8_u8s8` for `sum16_u8s8`."""
     return name.replace("sum16", f"dot{LONG}", 1)
 
 
 def sum_of(dot: str) -> str:
-    """The sum that is made of a dot product of long words."""
+    """The sum that a dot product of long words replaces."""
     return dot.replace(f"dot{LONG}", "sum16", 1)

@@ -1,4 +1,4 @@
-"""Small C functions that emitted expressions call. Only those used are printed, each after its callees."""
+"""Small C functions that emitted expressions call. A program includes only those that it uses, each after its callees."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .words import PAIRS, WIDE, WORDS_AT, dot_of_long_words, dot_of_words, half_
 
 
 class Helper(NamedTuple):
-    """A support function: its meaning, and its dtypes."""
+    """A support function: its name, and its dtypes."""
 
     kind: str
     dtypes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """What it is called in C: `irt_floordiv_int32`, `irt_float32_to_int8`."""
+        """The name in C: `irt_floordiv_int32`, `irt_float32_to_int8`."""
         if self.kind == "to":
             return f"irt_{'_to_'.join(self.dtypes)}"
         return "_".join(["irt", self.kind, *self.dtypes])
@@ -32,37 +32,37 @@ class Helper(NamedTuple):
 KEEP_BRANCHES = Helper("keep_branches")
 """An attribute of functions that gcc must not vectorize."""
 KEEP_READS = Helper("keep_reads")
-"""An attribute of functions in which gcc must leave reads where they are used."""
+"""An attribute of functions in which gcc must not move reads away from their uses."""
 KEEP_APART = Helper("keep_apart")
-"""An attribute of functions that must not become a part of others."""
+"""An attribute of functions that must not be inlined."""
 PREFETCH = Helper("prefetch")
 HOLD = Helper("hold")
-"""Behind the declaration of a vector: the compiler is to keep it in a register."""
+"""A statement behind the declaration of a vector that the compiler must keep in a register."""
 WRITE_OUT = Helper("write_out")
-"""In front of a loop: the compiler is to write out so many steps of it."""
+"""A pragma before a loop that the compiler must unroll by a number of steps."""
 KEEP_LOOP = Helper("keep_loop")
-"""In front of a loop: the compiler is to write out no steps of it."""
+"""A pragma before a loop that the compiler must not unroll."""
 END_STREAM = Helper("end_stream")
-"""Behind stores past the caches: others see them."""
+"""A barrier behind stores past the caches, which makes them visible to others."""
 TILES = Helper("tiles")
-"""What programs with matrix tiles need to ask for these."""
+"""The definitions by which programs with matrix tiles ask for these."""
 TILES_BEGUN, TILES_ENDED = Helper("begin_tiles"), Helper("end_tiles")
-"""What configures the registers of tiles, and gives them back."""
+"""The functions that configure the registers of tiles, and release them."""
 CLEAR_TILES, STORE_TILES, ADD_TILES, ADD_VECTORS = "clear_tiles", "store_tiles", "add_tiles", "add_vectors"
-"""What blocks of sums in matrix tiles are made with (see `matrix_tiles`); helpers of these kinds have, in place of dtypes, the kind of the
-operands and the shape of the block."""
+"""The functions of blocks of sums in matrix tiles (see `matrix_tiles`); helpers of these kinds have, in place of dtypes, the kind
+of the operands and the shape of the block."""
 THREAD_NUMBER = Helper("thread_number")
-"""The number of the thread that runs, in a parallel region of OpenMP; 0 elsewhere."""
+"""The number of the current thread, in a parallel region of OpenMP; 0 elsewhere."""
 FROM_BITS = {"float16": Helper("h2f"), "bfloat16": Helper("b2f")}
-"""A 16-bit float in single precision, of the bits that memory has."""
+"""The conversion of a stored 16-bit float's bits to single precision."""
 TO_BITS = {"float16": Helper("f2h"), "bfloat16": Helper("f2b")}
 """The bits of the nearest 16-bit float."""
 WORD_AT = {
     dtype: Helper("word_at", (str(16 if dtype == "bfloat16" else 8),)) for dtype in ("bfloat16", "int8", "uint8")
 }
-"""A word of the numbers that lie at a place, by the dtype of these."""
+"""The load of a word of numbers, by the dtype of the numbers."""
 LONG_WORD_AT = Helper("word_at", ("long",))
-"""A word of the eight bytes that lie at a place."""
+"""The load of a word of eight bytes."""
 
 INLINE = (
     "/* Some of these functions are used with vectors only, some without. */",
@@ -73,7 +73,7 @@ INLINE = (
     "#endif",
     "",
 )
-"""What texts of functions begin with is defined by."""
+"""The definition of the macro with which functions begin."""
 
 # The compiler does not see the sum behind the product, so it makes no multiply-add.
 _PRODUCT = """IRT_INLINE $c irt_product_$dtype($c a, $c b) {
@@ -98,15 +98,15 @@ _FIXED: dict[Helper, str] = {
 #else
 #define irt_keep_branches
 #endif""",
-    # In a function that calls another one once, gcc puts its constants into registers for the whole of it, and sums into memory.
+    # If a function calls another one once, gcc keeps the callee's constants in registers throughout the caller, and its sums in memory.
     KEEP_APART: """
 #ifdef __GNUC__
 #define irt_keep_apart __attribute__((noinline))
 #else
 #define irt_keep_apart
 #endif""",
-    # gcc reads ahead what registers have no room for: global elimination of common parts and the order before registers are assigned do so
-    # for several steps that are written out, predictive commoning for the next steps of a loop.
+    # gcc loads more ahead than registers hold: global common subexpression elimination and scheduling before register allocation do so
+    # for several unrolled steps, predictive commoning for the next steps of a loop.
     KEEP_READS: """
 #if defined(__GNUC__) && !defined(__clang__)
 #define irt_keep_reads __attribute__((noinline, optimize("no-gcse", "no-predictive-commoning", "no-schedule-insns")))
@@ -126,7 +126,7 @@ _FIXED: dict[Helper, str] = {
 #else
 #define irt_thread_number() 0
 #endif""",
-    # These stores have no place in the order that processors keep otherwise.
+    # These stores are weakly ordered.
     END_STREAM: """
 #if defined(__AVX512F__) && defined(__GNUC__)
 #define irt_end_stream() __builtin_ia32_sfence()
@@ -317,13 +317,16 @@ _POWERS = {31: "2147483648.0", 63: "9.223372036854776e18"}
 
 
 def kept_apart(register: str, condition: str = "") -> str:
-    """Lines of C that hide an integer `y` made of a float from gcc for Arm: it takes the way there and back for `trunc`, which gives -0.
-    `register`: the letter that inline assembly has for what holds it; `condition`: what else must hold, for the preprocessor."""
+    """Lines of C that hide an integer `y` converted from a float from gcc for Arm, which replaces the conversions there and back
+    by `trunc`, with -0.
+
+    `register`: inline assembly's letter for the register of `y`; `condition`: a further condition for the preprocessor.
+    """
     return f'#if defined(__GNUC__) && defined(__aarch64__){condition}\n  __asm__("" : "+{register}"(y));\n#endif\n'
 
 
 def _to_int(source: str, target: str) -> str:
-    """Float to integer without undefined behaviour: out of range and NaN give what x86 gives, the least value."""
+    """Float to integer without undefined behaviour: out of range and NaN give x86's value, the least one."""
     f, t = value_type(source), value_type(target)
     kind, width = dtypes.parts(target)
     c = "f" if f == "float" else ""

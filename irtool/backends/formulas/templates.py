@@ -1,4 +1,4 @@
-"""Texts of functions with words left open: `$name`, which a family fills in; `{t}` is for `vector_math`."""
+"""Templates of functions with open words: `$name`, which a family fills in; `vector_math` fills in `{t}`."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from string import Template
 
 
 def fill(text: str, /, **values: str) -> str:
-    """The text with its words. Raises KeyError if one is missing."""
+    """The text with its words filled in. Raises KeyError for a missing word."""
     return Template(text).substitute(values)

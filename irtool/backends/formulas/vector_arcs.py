@@ -1,7 +1,7 @@
 """Arc sine and cosine of vectors, the same text for both precisions, as C text (see `vector_math` for the placeholders).
 
-asin a is π/2 - 2 asin √((1 - a) / 2) above 1/2, where the root is below 1/2 again; `asin_half` of a family gives it up to there. π
-and π/2 are given as the nearest number and the rest, whose sign differs between precisions.
+asin a is π/2 - 2 asin √((1 - a) / 2) above 1/2, where the root is below 1/2 again; `asin_half` of a family computes it up to 1/2.
+π and π/2 are sums of the nearest number and a remainder, whose sign differs between precisions.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NUMBERS = {
         "int_min": "INT64_MIN",
     },
 }
-"""A quarter of a turn, π/2, and half of one."""
+"""π/2, a quarter of a turn, and π, half of one."""
 
 
 def arcs(dtype: str) -> dict[tuple[str, str], str]:

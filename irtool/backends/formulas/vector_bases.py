@@ -1,7 +1,7 @@
 """Logarithms of vectors to the bases e, 2 and 10, the same texts for both precisions, as C text (see `vector_math` for the placeholders).
 
-Most vectors have positive normal numbers only: 2^k · m, where a family's `log_normal` gives log m and k. Vectors with others are worked
-out again, out of the loop, with what subnormal numbers, zeros, infinities, NaN and numbers below 0 need.
+Most vectors have positive normal numbers only: 2^k · m, where a family's `log_normal` gives log m and k. Other vectors are
+recomputed outside of the loop, by code for subnormal numbers, zeros, infinities, NaN and numbers below 0.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SUMS = {
         "log10": "k * 0.3010299955494702 + (l * 0.43429448190325182765 + k * 1.1451100898021838e-10)",
     },
 }
-"""Of k and log m. The first parts of log 2 and log10 2 are short, so that their products with k are exact."""
+"""Sums of k and log m. The first parts of log 2 and log10 2 are short, so that their products with k are exact."""
 _WORDS = {
     "float32": {
         "least": "1.17549435e-38f",

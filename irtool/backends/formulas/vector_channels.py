@@ -1,6 +1,6 @@
-"""Loads of one of several channels that lie side by side, as C text for a type of vectors (see `vector_math` for the placeholders).
+"""Loads of one of several interleaved channels, as C text for a vector type (see `vector_math` for the placeholders).
 
-`channel_3_1` loads elements 1, 4, 7, …: from three whole vectors, so that the loads of all channels have them in common.
+`channel_3_1` loads elements 1, 4, 7, …: from three full vectors, which the loads of all channels share.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Conversions of vectors that no compiler makes by itself, as C text (see `vector_math` for the placeholders).
+"""Conversions of vectors for which compilers generate poor code, as C text (see `vector_math` for the placeholders).
 
-They give what the scalar functions of the same names give (see `support`): 16-bit floats are held as their bits, and a
-number that an integer cannot hold becomes the least one.
+Their results are those of the scalar functions of the same names (see `support`): 16-bit floats are stored as their bits, and a
+number beyond an integer's range becomes the least integer.
 """
 
 from __future__ import annotations

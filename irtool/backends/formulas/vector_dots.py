@@ -1,7 +1,7 @@
-"""Words, and sums of their products (see `tir.word_functions`), as C text for a type of vectors.
+"""Words, and sums of their products (see `tir.word_functions`), as C text for a vector type.
 
-Every text gives the same bits: sums of 32 bits wrap, and no product saturates; of bfloat16, the upper product is added first. Those of
-processors' instructions are rows of `backends.instructions`; the text here is for processors without.
+Every text gives the same bits: 32-bit sums wrap, and no product saturates; the upper product of bfloat16 numbers is added first.
+Processors' instructions are rows of `backends.instructions`; the texts here are for processors without them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LOADED = {
     ),
     "pairs": ("uint16_t", "q[2 * k] | (uint32_t)q[2 * k + 1] << 16"),
 }
-"""What loads words: of which numbers, and how one is made of them."""
+"""The type of numbers and the expression of a word, for each kind of load."""
 
 _PLAIN = {
     DOT_WIDE: """
@@ -33,8 +33,8 @@ _PLAIN = {
   return acc + ($t)($i)(($u)a << 16) * ($t)($i)(($u)b << 16);
 """,
 }
-"""Of words of two numbers: both halves are widened, by shifts and masks. The second operand is usually the one that several sums share:
-compilers widen it once."""
+"""Texts for words of two numbers: both halves are widened, by shifts and masks. The second operand is usually the one that
+several sums share: compilers widen it once."""
 
 _WORDS = """
 IRT_INLINE $t irt_v${name}_$n(const void *p) {
@@ -70,7 +70,7 @@ def written(name: str, t: VectorType) -> str:
 
 
 def _plain(a: str, b: str) -> str:
-    """The sum of products of whole lanes, of which each holds one byte, its sign extended."""
+    """The sum of products of full lanes, each of which holds one byte, sign-extended."""
 
     def byte(x: str, dtype: str, n: int) -> str:
         left = 24 - 8 * n

@@ -1,6 +1,6 @@
 """Double-precision logarithms, and hyperbolic functions in terms of exponentials: a family of `vector_math`.
 
-`vector_math` lists the names that the texts may use, and the families of single precision the functions that they call.
+`vector_math` lists the names that the texts may use; the families of single precision list the functions that they call.
 """
 
 from __future__ import annotations

@@ -11,11 +11,12 @@ from .polynomials import horner
 from .vector_remainders import remainders
 
 _LOG2_TERMS = tuple(2 / log(2) / (2 * n + 3) for n in range(7))
-"""log2((1 + s) / (1 - s)) without its linear part, divided by s³: of s², Taylor's. Up to s = 0.077 what is left out is below 2^-54."""
+"""log2((1 + s) / (1 - s)) without its linear part, divided by s³, as a Taylor polynomial of s². Up to s = 0.077 the error is
+below 2^-54."""
 _EXP2_TERMS = (1.0, 0.6931471805599457, 0.24022650695910097, 0.05550410866479037, 0.009618129107606985,
                0.0013333558153444099, 0.00015403530441600874, 1.5252727382686957e-05, 1.3215442657709824e-06,
                1.0180648146572666e-07, 7.072573949333621e-09, 4.078076593914105e-10)  # fmt: skip
-"""2^r by Remez's algorithm: up to r = 1/2 the relative error is 2^-55, and none at 0."""
+"""2^r by Remez's algorithm: up to r = 1/2 the relative error is 2^-55; it is 0 at 0."""
 
 # |x| = 2^k · m with m from √½ to √2, which is brought nearer to 1 by a factor `c` of a few bits, exactly: 1 + f. What is added to k
 # for that are two numbers, the first of which is so short that the sum is exact.

@@ -1,6 +1,6 @@
 """Double-precision exponentials of vectors: a family of `vector_math`, which lists the names that the texts may use.
 
-The reductions are those of `vector_exponentials`, which also says what these functions call.
+The reductions are those of `vector_exponentials`, which also lists the functions that these call.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from .vector_exponentials import SIGMOID
 _EXP_TERMS = (1.0, 1.0, 0.5000000000000011, 0.16666666666666413, 0.041666666666530155, 0.008333333333494458,
               0.0013888888943630238, 0.00019841269506585394, 2.4801493098780542e-05, 2.755758636815543e-06,
               2.763024842292609e-07, 2.5000063312565172e-08)  # fmt: skip
-"""By Remez's algorithm: up to log 2 / 2 the relative error of exp is 2^-57, and none at 0."""
+"""exp by Remez's algorithm: up to log 2 / 2 its relative error is 2^-57; it is 0 at 0."""
 
 # exp(x) = (2^k · exp r)² where x/2 = k · log 2 + r: 2^k is a normal number even where the result is subnormal or infinite. The first
 # part of log 2 is short, so that its product with k is exact. The sum `z` has k + 1023 in its lowest bits.

@@ -9,7 +9,7 @@ _EXP_TERMS = (1.0, 1.0, 0.49999991059303284, 0.16666416823863983, 0.041668243706
               0.001383656752295792)  # fmt: skip
 _SHORT_EXP_TERMS = (1.0, 0.9999997019767761, 0.4999914765357971, 0.1666763871908188, 0.04189816117286682,
                     0.008290271274745464)  # fmt: skip
-"""Of exp, with a relative error of 9.3e-8, and none at 0."""
+"""exp, with a relative error of 9.3e-8, which is 0 at 0."""
 EXP2_TERMS = (1.0, 0.6931471824645996, 0.24022647738456726, 0.05550331249833107, 0.009618442505598068,
               0.0013399391900748014, 0.00015352944319602102)  # fmt: skip
 _EXP10_TERMS = (1.0, 2.3025851249694824, 2.6509487628936768, 2.03464937210083, 1.1712931394577026, 0.5420420169830322,
@@ -25,10 +25,10 @@ _LOG2_ERFC_TERMS = (-0.0038543427363038063, -1.6121233701705933, -0.944227397441
 """log2(1 - erf x) from 1 to 3.95; beyond, erf is 1 in single precision."""
 _ERFCX_OVER = (0.9999999403953552, 0.974834680557251, 0.4386533498764038, 0.08333858847618103)
 _ERFCX_UNDER = (1.0, 2.1032068729400635, 1.8119632005691528, 0.7764617800712585, 0.14775711297988892)
-"""exp(x²) erfc x = over / under of x, from 0 to 9.4. A minimax fit by Lawson's iteration, more exact where x is small."""
+"""exp(x²) erfc x = over / under of x, from 0 to 9.4. A minimax fit by Lawson's iteration, more exact for small x."""
 _SHORT_EXP2_TERMS = (1.0, 0.6931469440460205, 0.24022239446640015, 0.05550775304436684, 0.009671607054769993,
                      0.0013252822682261467)  # fmt: skip
-"""Of 2^x, with a relative error of 9.6e-8, and none at 0."""
+"""2^x, with a relative error of 9.6e-8, which is 0 at 0."""
 
 # exp(x) = (2^k · exp r)² where x/2 = k · log 2 + r: k is half as large, so that 2^k is a normal number even where the
 # result is subnormal or infinite. The sum `z` has k + 127 in its lowest bits.

@@ -1,8 +1,8 @@
-"""Arithmetic on vectors of float16, which are held as their bits, as C text (see `vector_math` for the placeholders).
+"""Arithmetic on vectors of float16, which are stored as their bits, as C text (see `vector_math` for the placeholders).
 
-Where the processor computes in 16 bits, in one instruction or two; elsewhere element by element in float32, which gives the same bits
-(see `tir.native_halves`), but for what a NaN carries. Compilers make one rounding of a product and a sum that follows, and a product of
-a quotient by a power of two, so that both are hidden from them.
+Processors with float16 arithmetic take one or two instructions; others compute element by element in float32, with the same bits
+(see `tir.native_halves`), apart from those of a NaN. Compilers would contract a product and a sum to one rounding, and replace a
+quotient by a power of two with a product, so that both are hidden from them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .support import FROM_BITS, TO_BITS, Helper
 from .templates import fill
 
 HELPERS: tuple[Helper, ...] = (FROM_BITS[HALF], TO_BITS[HALF])
-"""What these functions call beside each other."""
+"""The support functions that these functions call."""
 
 _X86_LANES, _X86_REGISTER, _ARM_LANES = 32, 8, 8
 """The most lanes of a vector, and those of x86's shortest register: clang puts nothing shorter there in assembly."""
@@ -40,7 +40,7 @@ _COMPARISONS = {
     "equal": ("==", 0, "fcmeq %0.$h, %1.$h, %2.$h"),
     "not_equal": ("!=", 4, "fcmeq %0.$h, %1.$h, %2.$h\\n\\tmvn %0.$b, %0.$b"),
 }
-"""Operator, the number that x86 has for it, Arm's instructions: gcc makes comparisons of single elements there."""
+"""The operator, x86's number for it, and Arm's instructions, for which gcc generates comparisons of single elements."""
 _COMPARED_X86 = """  {i} m;
   __asm__("vcmpph $$$number, %2, %1, %%k1\\n\\tvpmovm2w %%k1, %0" : "=v"(m) : "v"(a), "v"(b) : "k1");
   return m;"""
@@ -58,7 +58,7 @@ _FABS = "IRT_INLINE {t} irt_vfabs_{n}({t} x) {{ return x & 0x7fff; }}"
 
 
 def written(name: str, t: VectorType) -> str:
-    """The text of a function on vectors of float16; empty for other types, and for what all types have the same text of."""
+    """The text of a function on vectors of float16; empty for other types, and for functions with the same text for all types."""
     if t.dtype != HALF or name not in (*_OPERATORS, *_COMPARISONS, *EXTREMES, "sqrt", "fabs"):
         return ""
     if name == "fabs":
@@ -100,12 +100,12 @@ def _assembled(
 
 
 def _arrangement(t: VectorType) -> dict[str, str]:
-    """What Arm calls such vectors: of numbers, and of bytes."""
+    """Arm's names of such vectors: of numbers, and of bytes."""
     return {"h": f"{t.lanes}h", "b": f"{2 * t.lanes}b"}
 
 
 def _in_ways(t: VectorType, one: str, x86: str, arm: str, parameters: str = _TWO, result: str = "{t}") -> str:
-    """The text with x86's way and Arm's, where they have such vectors, and the one for all processors."""
+    """The text with the bodies for x86 and Arm, if they have such vectors, and the body for all processors."""
     branches = []
     if 4 <= t.lanes <= _X86_LANES:
         branches.append(fill(_X86, x86=x86, more=" && !defined(__clang__)" if t.lanes < _X86_REGISTER else ""))

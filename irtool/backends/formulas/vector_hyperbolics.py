@@ -6,8 +6,8 @@ without a division. With up = 2^(k-2) and down = 2^(-k-2), so that no part of a 
     cosh x = 2 ((up + down) cosh r + (up - down) sinh r)
     sinh x = 2 ((up - down) cosh r + (up + down) sinh r)
 
-where sinh x is accurate even about 0, since up and down are equal there. cosh r is 1 and a small number, which are multiplied one by
-one: rounding 1 and that number together would show where the terms have opposite signs.
+where sinh x is accurate even about 0, since up and down are equal there. cosh r is 1 plus a small number, which are multiplied
+separately: the rounding of their sum would be visible if the terms have opposite signs.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _WORDS = {
         "twice": "2042",
     },
 }
-"""The lowest bits of a sum with `magic` have k and the exponent of ¼."""
+"""Words of the texts. The lowest bits of a sum with `magic` are k plus the exponent of ¼."""
 
 
 def hyperbolics(dtype: str) -> dict[tuple[str, str], str]:

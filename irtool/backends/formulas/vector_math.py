@@ -1,12 +1,12 @@
 """Functions of vectors that expressions need, as C text per vector type.
 
-In the texts `{t}` is the float vector type, `{i}` the integer one of the same width, `{n}` what the type adds to a
-function's name, `{f}` what ends its numbers, `{lanes}` the number of elements. The functions are accurate to 4 units in the last
-place: after the usual reduction of the argument, polynomials fitted to the function in the relative error (weighted least
-squares, made minimax by Lawson's iteration). They handle infinities, NaN and results that are subnormal.
+In the texts `{t}` is the float vector type, `{i}` the integer type of the same width, `{n}` the suffix of functions' names, `{f}`
+the suffix of numbers, `{lanes}` the number of elements. The functions are accurate to 4 units in the last place: after the usual
+reduction of the argument they use polynomials fitted in the relative error (weighted least squares, made minimax by Lawson's
+iteration). They handle infinities, NaN and subnormal results.
 
-Each family is a module: with a table, `FUNCTIONS`, of texts by name and dtype, or with `written`, which makes the text for a type of
-vectors. The functions that a function calls, and the types of vectors that it uses, are found in its text.
+Each family is a module: with a table, `FUNCTIONS`, of texts by name and dtype, or with `written`, which builds the text for a
+vector type. The callees of a function, and its vector types, are read from its text.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _X86 = {
     32: ("__AVX__", "{}256(a, b)"),
     64: ("__AVX512F__", "{}512_mask(a, b, a, {every}, 4)"),
 }
-"""By the bytes of a vector: the macro that says that the processor has it, and the compiler's name for its instruction."""
+"""By the bytes of a vector: the macro of processors that have it, and the compiler's name for its instruction."""
 _KEEPING = {
     16: ("__SSE4_1__", "__builtin_ia32_blendvp{letter}({}, a, ({t})(a != a))"),
     32: ("__AVX__", "__builtin_ia32_blendvp{letter}256({}, a, ({t})(a != a))"),
@@ -70,14 +70,15 @@ _KEEPING = {
         "__builtin_ia32_{short}p{letter}512_mask(a, b, a, {mask}__builtin_ia32_cmpp{letter}512_mask(a, a, 7, {lanes}, 4), 4)",
     ),
 }
-"""The same where `a` is kept if it is NaN; the first place is for the instruction above."""
+"""The same for `a` if it is NaN; the first placeholder is for the instruction above."""
 _MASKS = {
     "float32": {"every": "-1", "mask": "(short)", "lanes": "0xffff"},
     "float64": {"every": "0xff", "mask": "", "lanes": "0xff"},
 }
-"""Of 64 bytes: all lanes, for minima and maxima; what makes a mask for these of that of a comparison; all lanes, for comparisons.
+"""For vectors of 64 bytes: all lanes, for minima and maxima; a cast of a comparison's mask to theirs; all lanes, for comparisons.
 
-gcc's types of masks differ: some are `short`, others `unsigned short` or `unsigned char`."""
+gcc's types of masks differ: some are `short`, others `unsigned short` or `unsigned char`.
+"""
 _FABS = "IRT_INLINE {t} irt_vfabs_{n}({t} x) {{ return ({t})(({i})x & {int_max}); }}"
 _SQRT = """IRT_INLINE {t} irt_vsqrt_{n}({t} x) {{
   {t} y;
@@ -156,7 +157,7 @@ _WRITTEN = (
     vector_power_tables.written,
     vector_tables.written,
 )
-"""By families whose texts depend on the type of vectors: the text of a function; empty for others."""
+"""Functions of families whose texts depend on the vector type: the text of a function; empty for others."""
 
 FUNCTIONS: dict[tuple[str, str], str] = {
     **{("fabs", d): _FABS for d in ("float32", "float64")},
@@ -187,8 +188,8 @@ _ON_EVERY_TYPE = {
 
 
 def function_for(call: Call, strict: bool) -> tuple[str, tuple[int, ...]] | None:
-    """The function of vectors that gives the value of a call, and which of its arguments it takes; None if there is none, or
-    `strict`, none that gives what the C library gives."""
+    """The function of vectors that computes a call, and the numbers of the arguments that it takes; None without one. If
+    `strict`, only functions with the C library's results."""
     dtype = compute_dtype(call.args[0].dtype)
     if (call.name, dtype) not in FUNCTIONS or (strict and call.name not in EXACT):
         return None
@@ -197,13 +198,13 @@ def function_for(call: Call, strict: bool) -> tuple[str, tuple[int, ...]] | None
 
 
 def c_name(name: str, dtype: str, lanes: int) -> str:
-    """What the function is called in C: `irt_vexp_f32x16`."""
+    """The name of the function in C: `irt_vexp_f32x16`."""
     return f"irt_v{name}_{vector_type(dtype, lanes)[4:]}"
 
 
 @cache
 def define(name: str, dtype: str, lanes: int) -> Sequence[tuple[tuple[str, str, int], str]]:
-    """Definitions of the function and of those that it calls, by key, in an order in which C accepts them."""
+    """Definitions of the function and of its callees, by key, in an order that C accepts."""
     text = _text(name, dtype, lanes)
     called = {(f, *read_type(t)) for f, t in _CALL.findall(text)} - {(name, dtype, lanes)}
     return [*(d for function in sorted(called) for d in define(*function)), ((name, dtype, lanes), text)]
@@ -211,12 +212,12 @@ def define(name: str, dtype: str, lanes: int) -> Sequence[tuple[tuple[str, str, 
 
 @cache
 def types(name: str, dtype: str, lanes: int) -> Set[VectorType]:
-    """The types of vectors that the function uses, and those that it calls."""
+    """The vector types of the function and of its callees."""
     return {t for _, text in define(name, dtype, lanes) for t in find_types(text)}
 
 
 _CALL = re.compile(r"\birt_v(\w+?)_([fiu]\d+x\d+)\b")
-"""The name of a function of vectors: its own, and its type."""
+"""The name of a function of vectors: its own name, and its type."""
 
 
 def _text(name: str, dtype: str, lanes: int) -> str:
@@ -246,7 +247,7 @@ def _text(name: str, dtype: str, lanes: int) -> str:
 
 
 def _instruction(name: str, dtype: str, lanes: int) -> tuple[str, str]:
-    """What stands before and after the masks of a minimum or maximum, where the compiler has a name for the instruction."""
+    """The text before and after the masks of a minimum or maximum, if the compiler has a name for the instruction."""
     width = lanes * dtypes.itemsize(dtype)
     if not dtypes.is_float(dtype) or width not in _X86:
         return "", ""

@@ -1,4 +1,4 @@
-"""Loads of elements that lie unevenly, as C text for a type of vectors (see `vector_math` for the placeholders)."""
+"""Loads of irregularly spaced elements, as C text for a vector type (see `vector_math` for the placeholders)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WIDER = "  typedef {{e}} v{size} __attribute__((vector_size({size} * sizeof({{e
 
 
 def written(name: str, t: VectorType) -> str:
-    """The text of a function that loads elements at the places in its name; empty for other names."""
+    """The text of a function that loads elements at the positions in its name; empty for other names."""
     if not name.startswith(PREFIX):
         return ""
     positions = places_of(name)
@@ -31,8 +31,10 @@ def written(name: str, t: VectorType) -> str:
 
 
 def _lines(s: Shuffle, lanes: int) -> list[str]:
-    """The reads, joined and made wider until they are as wide as the result, and shuffled. gcc makes a vector twice as wide without
-    an instruction, but one four times as wide through memory."""
+    """The reads, joined and widened to the width of the result, and shuffled.
+
+    gcc doubles the width of a vector without an instruction, but quadruples it through memory.
+    """
     reads = ", ".join(f"{'abc'[n]} = *(const some *)(p + {start})" for n, start in enumerate(s.starts))
     lines = [_READ.format(width=s.width), f"  const some {reads};"]
     here, other, size, mask = "a", "b" if len(s.starts) > 1 else "a", s.width, s.mask

@@ -1,8 +1,8 @@
 """Single-precision powers of 16 lanes, whose logarithm begins with a table: a part of `vector_powers`, which states the formula.
 
-Sixteen lanes pick from 32 numbers in one instruction, so that the table takes the place of a division, as in Tang, Table-Driven
-Implementation of the Logarithm Function, 1990. |x| = 2^k · m with m from √½ to √2. 1/m is nearly c, of so few bits that
-r = m · c - 1 is exact; log2 |x| = k - log2 c + log2(1 + r).
+One instruction selects from 32 numbers in each of sixteen lanes, so that the table replaces a division, as in Tang, Table-Driven
+Implementation of the Logarithm Function, 1990. |x| = 2^k · m with m from √½ to √2. c, of few bits, approximates 1/m, so that r =
+m · c - 1 is exact; log2 |x| = k - log2 c + log2(1 + r).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _FIRST = 0x3F3504F3
 """The bits of √½."""
 _STEP = (1 << 23) // _ENTRIES
 _SHORT = 1 << 15
-"""k - log2 c is a sum without rounding: to so many parts of 1, log2 c is rounded; the rest is another number."""
+"""The inverse of the unit to which log2 c is rounded, so that k - log2 c is exact; a second number has the remainder."""
 _TERMS = tuple((-1) ** (n + 1) / (n * log(2)) for n in range(2, 7))
-"""log2(1 + r) without its linear part, divided by r², Taylor's: up to r = 0.024 what is left out is below 2^-39."""
+"""log2(1 + r) without its linear part, divided by r², as a Taylor polynomial: up to r = 0.024 the error is below 2^-39."""
 
 _PICK = """IRT_INLINE {t} irt_vpick_{n}({t} low, {t} high, {i} at) {{
 #if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
@@ -57,7 +57,7 @@ _EXPONENT = """IRT_INLINE {t} irt_vpow_exponent_{n}({i} bits, {t} k, {t} y, {t} 
 
 
 def written(name: str, t: VectorType) -> str:
-    """The text of a function that differs where there are 16 lanes; empty for others."""
+    """The text of a function that differs for 16 lanes; empty for others."""
     if t != VectorType("float32", _LANES):
         return ""
     if name == "pick":
@@ -66,7 +66,7 @@ def written(name: str, t: VectorType) -> str:
 
 
 def factors() -> list[tuple[float, float, float]]:
-    """By the upper bits of m: the largest and the least m of an entry, and its c."""
+    """The largest and the least m of each entry, which the upper bits of m select, and its c."""
     segments = []
     for n in range(_ENTRIES):
         least, most = (_float(_FIRST + at) for at in (n * _STEP, (n + 1) * _STEP - 1))
@@ -81,7 +81,7 @@ def _nearest(least: float, most: float) -> Iterable[float]:
 
 
 def _is_exact(least: float, most: float, c: float) -> bool:
-    """True if m · c - 1 has no more bits than a float for every m, of 24 bits, of an entry."""
+    """True if m · c - 1 has no more bits than a float for every 24-bit m of an entry."""
     parts = 32 if (c * 32).is_integer() else 64
     last = 2.0 ** (-24 if most < 1.0 else -23) / parts
     return max(abs(least * c - 1), abs(most * c - 1)) < last * 2.0**24

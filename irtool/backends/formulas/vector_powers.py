@@ -1,8 +1,8 @@
 """Single-precision powers of vectors: a family of `vector_math`, which lists the names that the texts may use.
 
-x^y is 2^(y · log2 x), where the logarithm needs eight bits more than a float has. It and its product with y are sums of
-two floats: what is rounded away from a product is had with one more multiply-add, or, without that instruction, from the
-product's halves (Dekker, A Floating-Point Technique for Extending the Available Precision, 1971).
+x^y is 2^(y · log2 x), where the logarithm needs eight bits more than a float has. It and its product with y are sums of two
+floats: the rounding error of a product comes from one more multiply-add, or, without that instruction, from the halves of its
+factors (Dekker, A Floating-Point Technique for Extending the Available Precision, 1971).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .vector_exponentials import EXP2_TERMS
 from .vector_remainders import remainders
 
 _LOG2_TERMS = (0.9617967009544373, 0.5770828723907471, 0.41170623898506165, 0.34022024273872375)
-"""log2((1 + s) / (1 - s)) without its linear part, divided by s³: of s², for s up to 0.172."""
+"""log2((1 + s) / (1 - s)) without its linear part, divided by s³, as a polynomial of s², for s up to 0.172."""
 
 # |x| = 2^k · m with m from √½ to √2. log2 m is a series in s = (m - 1) / (m + 1) and in `sl`, what the division leaves; `p` + `l`
 # is their sum, and with k `h` + `l`. The product with y is `t` + `tl`. Given are the bits of |x| less those of √½, k and y; the
@@ -107,12 +107,12 @@ _OF_PRODUCTS = {
 }
 
 CHEAP: dict[float, str] = {e: entry[0] for table in (_OF_ROOTS, _OF_PRODUCTS) for e, entry in table.items()}
-"""Exponents for which a function of one argument gives the power."""
+"""Exponents for which a function of one argument computes the power."""
 _BASES = {2.0: "exp2", 10.0: "exp10"}
 
 
 def cheapest(call: Call) -> tuple[str, tuple[int, ...]]:
-    """The function of floats that gives the value of a call, and which of its arguments that takes."""
+    """The function of floats that computes a call, and the numbers of the arguments that it takes."""
     if call.name == "pow":
         base, exponent = call.args
         if isinstance(exponent, Const) and exponent.value in CHEAP:

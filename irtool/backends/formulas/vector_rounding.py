@@ -1,8 +1,8 @@
-"""Functions of vectors that are exact, as C text (see `vector_math` for the placeholders).
+"""Exact functions of vectors, as C text (see `vector_math` for the placeholders).
 
-Rounding: compilers find a processor's instruction behind a loop over the lanes, if there is one. Elsewhere, a number
-below 2^23 (2^52 in double precision) with that added and taken away again has been rounded to the nearest integer; the
-others are integers, infinite or NaN.
+Rounding: compilers recognize a loop over the lanes if the processor has an instruction. On other processors, adding 2^23 (2^52 in
+double precision) to a smaller number, and subtracting it again, rounds the number to the nearest integer; larger numbers are
+integers, infinite or NaN.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NEAREST = "IRT_INLINE {t} irt_vnearest_{n}({t} a) {{ return (a + $limit) - $lim
 
 
 def _step(sign: str, condition: str) -> str:
-    """One added, or taken away, where a condition holds."""
+    """A step of one with a sign, for lanes that satisfy a condition."""
     return f"  y {sign}= ({{t}})(({condition}) & ({{i}})($one - ({{t}}){{{{0}}}}));\n"
 
 

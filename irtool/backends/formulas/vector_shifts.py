@@ -1,8 +1,7 @@
 """Shifts whose lanes differ, and products of 32 bits to 64, as C text (see `vector_math` for the placeholders).
 
-`shl_any` and `shr_any` take any number of bits, as the scalar functions `irt_shl` and `irt_shr` do: what is shifted by as many bits as
-it has or more leaves nothing, or its sign. `mul_low` multiplies the lower halves of 64 bits, with their sign; `extend` gives them
-as 64 bits.
+`shl_any` and `shr_any` take any number of bits, like the scalar functions `irt_shl` and `irt_shr`: a shift by the width or more
+leaves 0, or the sign. `mul_low` multiplies the lower halves of 64 bits, with their sign; `extend` sign-extends them to 64 bits.
 """
 
 from __future__ import annotations

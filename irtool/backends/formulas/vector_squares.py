@@ -1,4 +1,4 @@
-"""Squares of elements whose rows become columns, as C text for a type of vectors (see `vector_math` for the placeholders)."""
+"""Transposes of square blocks of elements, as C text for a vector type (see `vector_math` for the placeholders)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ Stages = list[list[Exchange]]
 
 
 def written(name: str, t: VectorType) -> str:
-    """The text of a function that copies a square, or is part of that; empty for other names."""
+    """The text of a function that copies a square, or is a part of such a copy; empty for other names."""
     if name in _SQUARES:
         columns = t.lanes // _SQUARES[name]
         return _large(t) if is_in_pieces(t) and columns == t.lanes else _in_registers(t, columns, name)
@@ -110,7 +110,7 @@ def written(name: str, t: VectorType) -> str:
 
 
 def _quads(t: VectorType) -> VectorType:
-    """The same bytes as integers of 64 bits, which processors shuffle across a vector at once."""
+    """The same bytes as 64-bit integers, which processors shuffle across a vector at once."""
     return VectorType("int64", t.lanes * t.bits // 64)
 
 
@@ -119,7 +119,7 @@ def _listed(numbers: range | Mask) -> str:
 
 
 def _masks(t: VectorType) -> dict[str, Mask]:
-    """The ways in which two vectors are mixed, by name: `mix_8_low` and `mix_8_high` exchange blocks of eight."""
+    """The shuffles of two vectors, by name: `mix_8_low` and `mix_8_high` exchange blocks of eight."""
     return _mixes(stages(t))
 
 
@@ -133,7 +133,7 @@ def _mixes(chosen: Stages) -> dict[str, Mask]:
 
 
 def _left(t: VectorType) -> Stages:
-    """The stages behind the loads, which join halves of rows where they can."""
+    """The stages behind the loads, which join halves of rows if possible."""
     return stages(t)[1:] if begins_with_halves(t) else stages(t)
 
 
@@ -144,23 +144,23 @@ def _inner(t: VectorType) -> Stages:
 
 
 def _outer(t: VectorType) -> Stages:
-    """The stages behind the loads that exchange pieces, of the first vector of each piece."""
+    """The stages behind the loads that exchange pieces, for the first vector of each piece."""
     piece = piece_lanes(t)
     return [[x for x in s if x.a % piece == 0] for s in _left(t) if s[0].b >= piece]
 
 
 def _block(t: VectorType, stage: list[Exchange]) -> int:
-    """How long the blocks are that a stage exchanges, in integers of 64 bits."""
+    """The length of the blocks that a stage exchanges, in 64-bit integers."""
     return next(k for k, at in enumerate(stage[0].lows) if at != k) * t.bits // 64
 
 
 def _name(lows: Mask, which: str) -> str:
-    """Blocks are as long as the elements that stay together."""
+    """The name of a shuffle: blocks are as long as the elements that stay together."""
     return f"mix_{next((k for k in range(1, len(lows)) if lows[k] != k), len(lows))}_{which}"
 
 
 def _in_registers(t: VectorType, columns: int, name: str) -> str:
-    """As many columns of a square, which are in registers all the time."""
+    """`columns` columns of a square, in registers all the time."""
     plan = plan_square(t, columns)
     lines = [
         f"IRT_INLINE void irt_v{name}_{{n}}({{e}} *to, size_t down, const {{e}} *from, size_t rows) {{{{",
@@ -179,7 +179,7 @@ def _in_registers(t: VectorType, columns: int, name: str) -> str:
 
 
 def _network(left: Sequence[Sequence[Exchange]], columns: int) -> list[str]:
-    """What exchanges elements of `a0`, `a1`, … in stages and stores the results as rows."""
+    """The lines that exchange elements of `a0`, `a1`, … in stages and store the results as rows."""
     lines = []
     here, target_name = "a", "b"
     for stage in left:
@@ -192,7 +192,7 @@ def _network(left: Sequence[Sequence[Exchange]], columns: int) -> list[str]:
 
 
 def _strip(t: VectorType) -> str:
-    """As many rows of the transpose as a piece has elements, from vectors whose pieces are in place."""
+    """As many rows of the transpose as a piece has elements, from vectors whose pieces are in position."""
     piece = piece_lanes(t)
     lines = [
         "IRT_INLINE void irt_vstrip_{n}({e} *to, size_t down, const {t} *from) {{",
@@ -203,8 +203,11 @@ def _strip(t: VectorType) -> str:
 
 
 def _large(t: VectorType) -> str:
-    """A square of more vectors than there are registers: pieces of 16 bytes change places on the way into a buffer, and
-    what is within them on the way out. Every row is read at once, and every row of the transpose written at once."""
+    """A square of more vectors than registers: pieces of 16 bytes are exchanged on the way into a buffer, and elements within
+    them on the way out.
+
+    Every row is read at once, and every row of the transpose written at once.
+    """
     n, piece, wide = t.lanes, piece_lanes(t), vector_type(*_quads(t))
     count = n // piece
     lines = [

@@ -1,4 +1,4 @@
-"""Look-ups in tables of 256 bytes (see `tir.tables`), as C text for a type of vectors."""
+"""Look-ups in tables of 256 bytes (see `tir.tables`), as C text for a vector type."""
 
 from __future__ import annotations
 

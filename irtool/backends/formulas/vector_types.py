@@ -18,7 +18,7 @@ def vector_type(dtype: str, lanes: int) -> str:
 
 
 def define_type(dtype: str, lanes: int) -> str:
-    """Definitions of the vector type, and of its twin that may stand at any address of an element; one of float16 has the bits."""
+    """Definitions of the vector type, and of its twin with the alignment of an element; one of float16 has the bits."""
     element = stored_type(dtype) if dtypes.is_half(dtype) else value_type(dtype)
     name, size = vector_type(dtype, lanes), lanes * dtypes.itemsize(dtype)
     return (

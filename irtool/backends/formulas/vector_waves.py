@@ -1,9 +1,9 @@
 """Sine, cosine and tangent of vectors, the same texts for both precisions, as C text (see `vector_math` for the placeholders).
 
-Angles of tangents are brought to -π/4 … π/4 by taking away a multiple of π/2 that is given in parts: their products with the multiple
-are exact with and without fused multiplication, so that what is left is accurate even where nearly everything cancels. For sines and
-cosines it is a multiple of π, so that one polynomial does; a cosine is a sine half of π further on. Angles too large for that are
-rare; their lanes ask the C library.
+Angles of tangents are reduced to -π/4 … π/4 by subtracting a multiple of π/2 in parts, whose products with the multiple are exact
+with and without fused multiplication, so that the remainder is accurate even if nearly everything cancels. Angles of sines and
+cosines are reduced by a multiple of π, so that one polynomial is enough; a cosine is a sine shifted by π/2. Larger angles are
+rare; their lanes call the C library.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ _WORDS = {
         "quotient": "irt_vselect_{n}(odd, -c, s) / irt_vselect_{n}(odd, s, c)",
     },
 }
-"""π/2 and π in parts: of 11 bits while the multiple is below 2^13, of 32 while it is below 2^20, and a rest."""
+"""π/2 and π in parts: 11 bits each for multiples below 2^13, 32 bits for multiples below 2^20, and a remainder."""
 
 _NAMES = ("sin", "cos", "tan")
 
@@ -96,8 +96,8 @@ _NAMES = ("sin", "cos", "tan")
 def waves(
     dtype: str, wave: Sequence[float], over: Sequence[float], under: Sequence[float]
 ) -> dict[tuple[str, str], str]:
-    """The functions of a precision by name and dtype. `wave`: (sin r - r) / r³ as a polynomial of r², up to π/2; `over` and `under`:
-    those whose quotient, times r, is tan r, up to π/4."""
+    """The functions of a precision by name and dtype. `wave`: (sin r - r) / r³ as a polynomial of r², up to π/2; `over` and
+    `under`: polynomials whose quotient, times r, is tan r, up to π/4."""
     suffix = "f" if dtype == "float32" else ""
     values = {
         **_WORDS[dtype],

@@ -20,7 +20,7 @@ PAIRS = {
     "  r.u = (uint32_t)a & 0xffff0000u;\n  s.u = (uint32_t)b & 0xffff0000u;\n"
     "  acc += r.f * s.f;\n  return acc + p.f * q.f;\n}",
 }
-"""The same of words of two bfloat16 numbers, by name (see `tir.bf16_dot`)."""
+"""The same for words of two bfloat16 numbers, by name (see `tir.bf16_dot`)."""
 
 WIDE = {
     PACK_WIDE: f"IRT_INLINE int32_t irt_{PACK_WIDE}(int16_t a, int16_t b) {{\n"
@@ -30,7 +30,7 @@ WIDE = {
     "         (uint32_t)((int16_t)(uint16_t)((uint32_t)a) * (int16_t)(uint16_t)((uint32_t)b)) +\n"
     "         (uint32_t)((int16_t)(uint16_t)((uint32_t)a >> 16) * (int16_t)(uint16_t)((uint32_t)b >> 16)));\n}",
 }
-"""The same of words of two 16-bit numbers, by name (see `tir.int16_dot`)."""
+"""The same for words of two 16-bit numbers, by name (see `tir.int16_dot`)."""
 
 _WORD_AT = """
 IRT_INLINE int32_t irt_word_at_{width}(const void *p) {{
@@ -47,8 +47,8 @@ _PARTS = {
     "16": "(uint32_t)q[0] | (uint32_t)q[1] << 16",
 }
 WORDS_AT = {width: _WORD_AT.format(width=width, word=word).strip() for width, word in _PARTS.items()}
-"""The word of the numbers at a place, by how many bits one has. One read where memory has words so: of two, gcc broadcasts the sum
-from a register, not from memory."""
+"""The load of a word of numbers, by the bits of a number. A single read if memory has the order of words: gcc broadcasts the sum
+of two reads from a register, not from memory."""
 
 WORDS_AT["long"] = """
 IRT_INLINE int64_t irt_word_at_long(const void *p) {
@@ -80,7 +80,7 @@ def dot_of_words(name: str) -> str:
 
 
 def pack_of(steps: int) -> str:
-    """The definition of the function that makes a word of so many bytes."""
+    """The definition of the function that packs `steps` bytes into a word."""
     t = f"uint{8 * steps}_t"
     names = "abcdefgh"[:steps]
     bytes_ = " |\n    ".join(f"({t}){x}{f' << {8 * n}' if n else ''}" for n, x in enumerate(names))
@@ -91,7 +91,7 @@ def pack_of(steps: int) -> str:
 
 
 def dot_of_long_words(name: str) -> str:
-    """The same of words of eight bytes, by the function for words of four."""
+    """The same for words of eight bytes, by the function for words of four."""
     short = half_of(name)
     return (
         f"IRT_INLINE int32_t irt_{name}(int32_t acc, int64_t a, int64_t b) {{\n"
@@ -101,6 +101,6 @@ def dot_of_long_words(name: str) -> str:
 
 
 def half_of(name: str) -> str:
-    """The dot product of which one of long words is made: `dot4_u8s8` of `dot8_u8s8`."""
+    """The dot product from which one of long words is computed: `dot4_u8s8` for `dot8_u8s8`."""
     assert name in LONG_DOTS
     return name.replace(str(LONG), str(STEPS), 1)
