@@ -50,7 +50,8 @@ def cut_band(b: Block[Reduction], band: StepBand | None, outside: Sequence[Var])
 
 def share(b: Block[Reduction], stage: Stage, around: int) -> Block[Reduction]:
     """The block with its outermost loop around the copy parallel, if the stage is large enough."""
-    return parallel(b, b.loops[0][0]) if around and stage.work >= stage.target.parallel_updates else b
+    shared = around and stage.work >= stage.target.parallel_updates and not stage.serial
+    return parallel(b, b.loops[0][0]) if shared else b
 
 
 def is_private(b: Block[Any]) -> bool:
@@ -79,14 +80,15 @@ def tiles(b: Block[Reduction], stage: Stage) -> list[TileChoice] | None:
 def schedule_band(b: Block[Reduction], chosen: Sequence[TileChoice], stage: Stage) -> list[Block[Reduction]]:
     """The block with the fills of its copy in vectors or tiles, and the reduction that reads the copy in tiles."""
     *first, last = chosen
+    serial = stage.serial or is_private(b)
     waiting = iter(first)
     for name, form in fills(b):
         with copy(name):
             if isinstance(form, Reduction):
-                b = b.with_fill(name, tile_reduction(Block.of(form), next(waiting), stage.target, is_private(b)))
+                b = b.with_fill(name, tile_reduction(Block.of(form), next(waiting), stage.target, serial))
             else:
-                b = b.with_fill(name, _vectors(stage.inner(form, serial=is_private(b))))
-    return tile_reduction(b, last, stage.target, is_private(b))
+                b = b.with_fill(name, _vectors(stage.inner(form, serial=serial)))
+    return tile_reduction(b, last, stage.target, serial)
 
 
 def _vectors(stage: Stage) -> list[Block[Map]]:

@@ -35,4 +35,5 @@ class GatheredTile(Strategy):
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
-        return lower_all(tile_reduction(Block.of(stage.reduction), candidate.plan, stage.target), stage.target)
+        block = Block.of(stage.reduction)
+        return lower_all(tile_reduction(block, candidate.plan, stage.target, serial=stage.serial), stage.target)

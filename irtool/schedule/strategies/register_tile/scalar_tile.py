@@ -43,7 +43,8 @@ class ScalarTile(Strategy):
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
         block = Block.of(stage.reduction)
-        return lower_all(tile_reduction(block, candidate.plan, stage.target, finish=_as_it_is), stage.target)
+        tiled = tile_reduction(block, candidate.plan, stage.target, serial=stage.serial, finish=_as_it_is)
+        return lower_all(tiled, stage.target)
 
 
 def _as_it_is(b: Block[Reduction]) -> Block[Reduction]:
