@@ -9,8 +9,8 @@ weights         constants
 program         the whole file
 static_memory   static arrays, or memory from malloc
 banner          comments about a build
-build_file      for CMake and make
-tvm_interface   the functions that TVM gives its libraries
+build_file      files for CMake and make
+tvm_interface   the functions of TVM's libraries
 executable      the program of `--emit=exe`
 testbench       the program of `--testbench`
 """

@@ -1,4 +1,4 @@
-"""The C backend as a plug-in: its flags, the files that it writes, and the files that the compiler writes."""
+"""The C backend as a plug-in: its flags, its files, and those of the compiler."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ from .tvm_interface import interface_stem, write_tvm_interface
 from .units import UNIT_LENGTH
 
 SANITIZERS = ("address", "undefined", "leak", "thread", "memory")
-"""What `sanitize` may name; a compiler need not have all of them."""
+"""The values of `sanitize`; a compiler need not have all of them."""
 
 
 _FEW_THREADS, _USUAL_THREADS = 4, 16
-"""The most threads of a run, which have parts of the workspace: on this machine, as many as it has, but so many at least; on others."""
+"""The most threads of a run, which have parts of the workspace: the least for this machine, which may have more, and the number
+for others."""
 
 _TIMED = "kernel"
 """The name of the timed program."""
@@ -48,8 +49,11 @@ _TIMED = "kernel"
 
 @dataclass
 class CSources(Sources):
-    """The sources with what the compiler needs to know of them: `extra_sources` are further sources of the library, `main` is that of
-    the program, `objects` has those that are being compiled already."""
+    """The sources with the facts that the compiler needs.
+
+    `extra_sources`: further sources of the library; `main`: the source of the program; `objects`: those that are being compiled
+    already.
+    """
 
     text: CText | None = None
     extra_sources: tuple[str, ...] = ()
@@ -128,10 +132,10 @@ class C(Backend):
 
     @property
     def compiler(self) -> Compiler:
-        """The C compiler, as this build calls it."""
+        """The C compiler, with the options of this build."""
         more = split_words(self.cflags, "the compiler's flags")
         if self.sanitize:
-            # A program that continues after a finding would exit with 0.
+            # A program that continues after an error would exit with 0.
             more += [
                 f"-fsanitize={','.join(self.sanitize)}",
                 "-fno-sanitize-recover=all",
@@ -142,7 +146,7 @@ class C(Backend):
 
     @property
     def _processor(self) -> str:
-        """What the compiler is told of the processor: nothing of a portable build, the lowest of several levels."""
+        """The processor for the compiler: none for a portable build, the lowest of several levels."""
         if self.mcpu == PORTABLE:
             return "none"
         lowest = find_levels(self.mcpu, "")[:1]
@@ -150,14 +154,14 @@ class C(Backend):
 
     @property
     def levels(self) -> tuple[ProcessorLevel, ...]:
-        """The levels of processors that the output is for, lowest first; none where it is for one processor."""
+        """The levels of processors of the output, lowest first; none if it is for one processor."""
         if self.vector != "auto" or (self.mcpu != PORTABLE and "," not in self.mcpu):
             return ()
         architecture = self.compiler.target.split("-")[0] or platform.machine().lower()
         return find_levels(self.mcpu, NATIVE_NAMES.get(architecture, architecture))
 
     def fitted(self, emit: str) -> C:
-        """Sources are compiled by whoever gets them, for machines that are not known here."""
+        """The backend for an output; users compile sources for unknown machines."""
         return self if self.mcpu else replace(self, mcpu=PORTABLE if emit == "c" else "native")
 
     def identity(self) -> str:
@@ -189,7 +193,7 @@ class C(Backend):
         return [self._fitted_machine(level.machine) for level in reversed(self.levels[:-1])]
 
     def _fitted_machine(self, machine: VectorTarget) -> VectorTarget:
-        """A processor with the flags for products and threads."""
+        """The processor, with the flags for products and threads."""
         if self.openmp:
             here = max(_FEW_THREADS, min(processor_count(), MOST_THREADS))
             machine = replace(machine, threads=here if self.mcpu == "native" else _USUAL_THREADS)
@@ -209,7 +213,7 @@ class C(Backend):
     def translate(
         self, program: Program, name: str, objects: Objects | None = None, folder: Path | None = None
     ) -> CText:
-        """The program as C text; its units of kernels are added to `objects` as they are written, its weights file is written
+        """The program as C text. Its units of kernels are added to `objects` as they are written; its weights file is written
         into the folder, if there is one."""
         further_files = [f"{interface_stem(name)}.c"] if self.api == "tvm" else []
         levels = self.levels if program.lesser else ()
@@ -320,4 +324,4 @@ class C(Backend):
 
 
 _TARGETS = {"so": "{}.so", "obj": "{}.o", "exe": "{}"}
-"""What is built, by how far a build goes."""
+"""The name of the compiled file, by output."""

@@ -14,16 +14,16 @@ LICENCE = "This file belongs to whoever had it made: irtool claims no rights in 
 
 @dataclass(frozen=True)
 class Origin:
-    """What a build was made by and for.
+    """The tool and the target of a build.
 
     Attributes:
         version: irtool's.
-        processor: as in `x86_64, x86-64-v4`; empty where it is not known.
+        processor: the target, as in `x86_64, x86-64-v4`; empty if unknown.
         vector_bits: width of the vectors in the code, 0 for scalar code.
-        threads: the loops are shared between OpenMP threads.
-        compiler, flags: how it is called.
-        extra_sources: further sources that are part of the library.
-        levels: of processors, with the bits of their vectors, where the code is for several.
+        threads: true if OpenMP threads share the loops.
+        compiler, flags: the compiler's command.
+        extra_sources: further sources of the library.
+        levels: levels of processors with the bits of their vectors, if the code is for several.
     """
 
     version: str
@@ -44,7 +44,7 @@ class Origin:
         further_files: Sequence[str] = (),
         levels: Sequence[tuple[str, int]] = (),
     ) -> Origin:
-        """The origin of what is made for a compiler as it is called in this build."""
+        """The origin of code for a compiler with the options of this build."""
         command, flags = tuple(compiler.command), tuple(compiler.flags)
         processor = compiler.target.split("-")[0] if levels else compiler.processor
         return cls(
@@ -57,11 +57,11 @@ class Origin:
 
     @property
     def libraries(self) -> list[str]:
-        """What a program is linked with."""
+        """The libraries that a program is linked with."""
         return [*(["-fopenmp"] if self.threads else []), "-lm"]
 
     def lines(self, sources: Sequence[str]) -> list[str]:
-        """The banner, without the marks of a comment. It names neither times nor folders: the same build, the same text."""
+        """The banner, without the marks of a comment. It contains no times and no folders: the same build has the same text."""
         vectors = f"vectors of {self.vector_bits} bits" if self.vector_bits else "no vectors"
         processor = self.processor or "any processor"
         if len(self.levels) > 1:

@@ -19,7 +19,7 @@ def write_build_file(kind: str, name: str, origin: Origin, sources: Sequence[str
         weights: name of the weights file, if there is one.
     """
     about = [f"# {line}" for line in origin.lines(sources)]
-    # The compiler is the including build's own choice; the flags, those in the compiler's name among them, are ours.
+    # The including build chooses the compiler; the flags, with those in the compiler's command, are ours.
     own = next((n for n, word in enumerate(origin.compiler) if word.startswith("-")), len(origin.compiler))
     flags = [*origin.compiler[own:], *origin.flags]
     return "\n".join([*about, *(_cmake if kind == "cmake" else _make)(name, origin, flags, sources, weights), ""])

@@ -1,4 +1,4 @@
-"""Statements of C: lines and blocks, kept as objects until they are printed."""
+"""Statements of C: lines and blocks, as objects until they are printed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Directive(str):
 
 
 class CompoundStatement:
-    """`head {`, statements, and `}`; a block without a head is there for its declarations.
+    """`head {`, statements, and `}`; a block without a head is for its declarations.
 
-    A branch has two parts: `heads` are what stands before each of them.
+    A branch has two parts: `heads` are the lines before each of them.
     """
 
     def __init__(self, head: str = "") -> None:
@@ -26,36 +26,36 @@ class CompoundStatement:
         return self.heads == [""]
 
     def add(self, item: str | CompoundStatement) -> None:
-        """One more statement at its end."""
+        """Adds a statement at its end."""
         self.parts[-1].append(item)
 
     def begin(self, head: str) -> None:
-        """Another part, behind the last one: `} else {`."""
+        """Begins another part, such as `} else {`."""
         self.heads.append(head)
         self.parts.append([])
 
 
 class CodeBuilder:
-    """Statements that are being written, into the innermost block that is open."""
+    """Writes statements into the innermost open block."""
 
     def __init__(self) -> None:
         self.items: list[str | CompoundStatement] = []
         self._open: list[CompoundStatement] = []
 
     def line(self, text: str) -> None:
-        """A statement or a directive."""
+        """Adds a statement or a directive."""
         if self._open:
             self._open[-1].add(text)
         else:
             self.items.append(text)
 
     def lines(self, texts: Iterable[str]) -> None:
-        """Several."""
+        """Adds several statements."""
         for text in texts:
             self.line(text)
 
     def open(self, head: str = "") -> None:
-        """Begins a block: the next lines are in it."""
+        """Begins a block, which gets the next lines."""
         block = CompoundStatement(head)
         if self._open:
             self._open[-1].add(block)
@@ -73,7 +73,7 @@ class CodeBuilder:
 
 
 def print_code(items: list[str | CompoundStatement], depth: int = 1) -> list[str]:
-    """The lines of statements that are in a function; a bare block that is all there is in another one is not told apart from it."""
+    """The lines of statements in a function; a bare block that is the only statement of another block is merged into it."""
     lines: list[str] = []
     stack: list[Any] = [(item, depth) for item in reversed(_unwrapped(items))]
     while stack:

@@ -1,4 +1,4 @@
-"""The constants of a program in several parts of memory: each in the first that has room, the largest first."""
+"""The constants of a program in several parts of memory: each in the first one that it fits in, the largest first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..interface.memory import ALIGNMENT
 
 @dataclass
 class ConstantPool:
-    """A pool, the bytes of it that are taken, and the prefix of its macros: `NET_FLASH_POOL`."""
+    """A pool, the bytes that constants take of it, and the prefix of its macros: `NET_FLASH_POOL`."""
 
     pool: Pool
     macro: str
@@ -24,10 +24,10 @@ class ConstantPool:
 class ConstantPools:
     """Assignment of constants to pools.
 
-    A constant counts as whole cache lines, as much as a compiler and a linker may take for it at any alignment.
+    A constant counts as full cache lines, as much as a compiler and a linker may take for it at any alignment.
 
     Raises:
-        IrError: a constant has room nowhere.
+        IrError: a constant fits in no pool.
     """
 
     def __init__(self, name: str, constants: Iterable[Slot], pools: Sequence[Pool]) -> None:
@@ -53,11 +53,11 @@ class ConstantPools:
         )
 
     def attributes(self, constants: Iterable[Slot], usual: str) -> dict[Slot, str]:
-        """The macro in front of each constant: `usual` if there are no pools."""
+        """The macro in front of each constant: `usual` without pools."""
         return {c: f"{self._pool_of[c].macro}_ATTR" if self.pools else usual for c in constants}
 
     def size_macros(self) -> list[str]:
-        """Macros of a header with the bytes that are used of each pool."""
+        """Macros of a header with the used bytes of each pool."""
         lines: list[str] = []
         for p in self.pools:
             hint = "no limit" if p.pool.size is None else f"of {p.pool.size}"

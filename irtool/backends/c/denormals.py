@@ -1,9 +1,9 @@
-"""Denormal numbers in C: a processor that can takes them for zeros while a run goes on, since they cost it a hundred cycles each.
+"""Denormal numbers in C: processors with such a mode treat them as zeros during a run, since each costs a hundred cycles.
 
-The mode is the thread's own: each thread that takes part in a run switches it, and restores what was set before.
+The mode belongs to a thread: each thread of a run switches it, and restores the previous mode.
 
 Registers and bits: x86 MXCSR, FTZ (15) and DAZ (6), Intel SDM 1, 10.2.3; AArch64 FPCR.FZ (24) and Arm FPSCR.FZ (24), Arm ARM.
-Processors without such a mode, and those that compute in software, take denormal numbers as they are.
+Processors without such a mode, and those that compute in software, compute with denormal numbers.
 """
 
 from __future__ import annotations

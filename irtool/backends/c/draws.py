@@ -1,7 +1,7 @@
 """Random inputs in C: the numbers that numpy's `RandomState` draws, so that large inputs need not be stored.
 
 The generator is MT19937 (Matsumoto and Nishimura, "Mersenne Twister", 1998), seeded by a single word. A double has 53 bits of two
-outputs, and a whole number is the first output whose lowest bits are in range; numpy keeps both as they are for `RandomState`
+outputs, and a whole number is the first output whose lowest bits are in range; numpy guarantees both for `RandomState`
 ("Compatibility policy" in its manual).
 """
 
@@ -20,7 +20,7 @@ _PER_LINE = 8
 
 
 def given_values(p: Parameter, value: Draw | Any) -> list[str]:
-    """The declaration of an input's values where they are not drawn."""
+    """The declaration of an input's values, if they are not drawn."""
     if isinstance(value, Draw):
         return []
     flat = value.reshape(-1)
@@ -32,7 +32,7 @@ def given_values(p: Parameter, value: Draw | Any) -> list[str]:
 
 
 def table(declared: str, numbers: Sequence[str]) -> list[str]:
-    """A static array of these numbers; C has none without elements."""
+    """A static array of these numbers; C has no empty arrays."""
     numbers = numbers or ["0"]
     rows = ("  " + ", ".join(numbers[i : i + _PER_LINE]) + "," for i in range(0, len(numbers), _PER_LINE))
     return [f"static {declared}[{len(numbers)}] = {{", *rows, "};"]
@@ -56,7 +56,7 @@ def helpers(inputs: Sequence[tuple[Parameter, Draw | Any]]) -> list[Helper]:
 
 
 def fill(p: Parameter, draw: Draw | Any) -> list[str]:
-    """Statements that give an input its values; `i` is a variable of type `unsigned long`."""
+    """Statements that fill an input; `i` is a variable of type `unsigned long`."""
     value = f"{p.name}_given[i]"
     seeded = []
     if isinstance(draw, Draw):
@@ -71,7 +71,7 @@ def fill(p: Parameter, draw: Draw | Any) -> list[str]:
 
 
 def _narrowed(value: str, dtype: str) -> str:
-    """A double as a dtype, rounded as numpy does: by way of float32, but for float16, which is rounded once."""
+    """A double as a dtype, rounded as by numpy: through float32, except float16, which is rounded once."""
     if dtype not in HALVES:
         return f"({stored_type(dtype)})({value})"
     single = f"{_ODD.name}({value})" if dtype == "float16" else f"(float)({value})"
@@ -117,7 +117,7 @@ static uint32_t below(uint32_t last) {
   return y;
 }
 """.splitlines()
-# The product is stored before the sum, which would be rounded once with it where the compiler makes one instruction of both.
+# The product is stored before the sum; a fused instruction for both would round only once.
 _UNIFORM = """
 static double uniform(double low, double width) {
   const double high_bits = next_word() >> 5, low_bits = next_word() >> 6;

@@ -1,4 +1,4 @@
-"""The `main` of a program around a network: raw files in, raw files out."""
+"""The `main` of a program around a network, which reads and writes raw files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..interface.names import sanitize
 from . import static_memory
 
 _SHOWN = 1000
-"""Characters of the usage line: C99 asks compilers for 4095 in a string."""
+"""The most characters of the usage line: C99 requires compilers to accept 4095 in a string."""
 
 
 def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
@@ -16,8 +16,8 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
 
         NAME [NAME.bin] x.raw … out.raw …
 
-    `-h` and `--help` print what each file holds. Exit code: 0, 1 (not enough memory), 2 (the weights are not this program's,
-    or damaged), 3 (a file cannot be read or written, or has another size), 4 (another number of files than there are tensors).
+    `-h` and `--help` print the contents of each file. Exit code: 0, 1 (not enough memory), 2 (the weights are not this program's,
+    or damaged), 3 (a file cannot be read or written, or has the wrong size), 4 (wrong number of files).
     """
     tensors = [(f"in{n}", s, "rb") for n, s in enumerate(entry.params)]
     tensors += [(f"out{n}", s, "wb") for n, s in enumerate(entry.results)]
@@ -60,7 +60,7 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
 
 
 def _usage(name: str, entry: HostFunction, has_weights: bool) -> list[str]:
-    """A function that prints how the program is called, a line for each file."""
+    """A function that prints the usage of the program, a line for each file."""
     outputs = [sanitize(entry.result_name(n)) for n in range(len(entry.results))]
     named = [(f"{sanitize(s.name)}.raw", s, "read") for s in entry.params]
     named += [(f"{n}.raw", s, "written") for n, s in zip(outputs, entry.results, strict=True)]

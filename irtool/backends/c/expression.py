@@ -1,8 +1,8 @@
 """Scalar expressions as C.
 
-An expression is a DAG. A node that is used several times becomes a local variable, as does one nested too deeply; what
-stands in a branch that may not be evaluated (`if_then_else`, the right of `and`/`or`) stays in that branch, which then
-is written as an `if` statement where it needs variables of its own.
+An expression is a DAG. A node with several uses becomes a local variable, and so does one nested too deeply. Nodes of a branch
+that may not be evaluated (`if_then_else`, the right of `and`/`or`) stay in that branch, which becomes an `if` statement if it
+needs variables of its own.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from ..interface.names import Identifiers
 from ..libm import LIBM
 
 _DEEPEST = 40
-"""Nested parentheses before a variable is introduced; compilers need accept no more than 63."""
+"""Nested parentheses before a variable is introduced; compilers need not accept more than 63."""
 _LONGEST = 2000
-"""Characters of two branches that stand in one expression."""
+"""The most characters of two branches in one expression."""
 
 
 class Writer:
@@ -49,17 +49,17 @@ class Writer:
         self.index_type = index_type
         self.variables: dict[Expr, str] = {}
         self._written: dict[Expr, str] = {}
-        """Index arithmetic that needs no statements: the same places are read again and again."""
+        """Texts of index arithmetic without statements: the same indices occur again and again."""
 
     def declare(self, v: Var) -> str:
         """A C name for a variable."""
-        if v in self.variables:  # it is another one from now on
+        if v in self.variables:  # a new variable from now on
             self._written.clear()
         name = self.variables[v] = self.names.fresh(v.name)
         return name
 
     def type_of(self, e: Expr) -> str:
-        """The C type that `e` is computed in; index arithmetic may be wider than its dtype says."""
+        """The C type in which `e` is computed; index arithmetic may be wider than its dtype."""
         return self.index_type if e.dtype == "int32" and self.index_type != "int32_t" else value_type(e.dtype)
 
     def write(self, roots: Sequence[Expr]) -> tuple[list[str], list[str]]:
@@ -81,12 +81,12 @@ class Writer:
     def _scope(
         self, roots: Sequence[Expr], outer: dict[Expr, str], outer_depth: dict[Expr, int]
     ) -> Generator[Any, Any, tuple[list[str], list[str], int]]:
-        """Statements, the expressions of the roots, and how deep their parentheses are nested."""
+        """Statements, the expressions of the roots, and the depth of their parentheses."""
         text: dict[Expr, str] = dict(outer)
         depth: dict[Expr, int] = dict(outer_depth)
         lines: list[str] = []
         order, uses = strict_order(roots, text)
-        # What a select reads is read before it, unconditionally: compilers turn `c ? a : x[i]` into masked loads, which
+        # The operands of a select are read before it, unconditionally: compilers turn `c ? a : x[i]` into masked loads, which
         # gcc 12 gets wrong (-O3, AVX2, a short inner loop), and plain loads are faster anyway.
         early = any(isinstance(e, Select) and not e.lazy for e in order)
         for e in order:
@@ -102,7 +102,7 @@ class Writer:
                 if isinstance(e, Binary) and isinstance(dot, Call) and dot.name in DOTS:
                     result = self.helper(
                         Helper(dot.name), text[e.a], *(text[k] for k in children(dot))
-                    )  # it adds by itself
+                    )  # the callee adds by itself
                 else:
                     result = self._one(e, [text[k] for k in kids])
                 nested = 1 + max((depth.get(k, 0) for k in kids), default=-1)
@@ -170,7 +170,7 @@ class Writer:
         return self._cast(e, kids[0]) if isinstance(e, Cast) else self._call(e, kids)
 
     def helper(self, helper: Helper, *args: str) -> str:
-        """A call of a support function, which is written in front."""
+        """A call of a support function, whose definition the program gets."""
         self.support[helper] = None
         return f"{helper.name}({', '.join(bare(a) for a in args)})"
 
@@ -244,7 +244,7 @@ class Writer:
 
 
 def _cheap(e: Expr) -> bool:
-    """Not worth a variable: the compiler sees through it, and the text stays short."""
+    """True for an expression that is not worth a variable: the compiler sees through it, and the text stays short."""
     if isinstance(e, Binary) and not dtypes.is_float(e.dtype):
         return all(isinstance(k, Const | Var) for k in (e.a, e.b)) and e.op in ("+", "-", "*", "<", "<=", "==", "!=")
     return isinstance(e, Load) and not e.indices

@@ -1,4 +1,5 @@
-"""Addresses in a function's frame, in C: in an arena whose bounds the function gets, or in pools whose beginnings it gets."""
+"""Addresses in a function's frame, in C: in an arena with its bounds as parameters, or in pools with their beginnings as
+parameters."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from ...tir.pools import locate
 from ...tir.program import HostFunction
 
 ARENA, END, POOLS = "arena", "arena_end", "pools"
-"""Names, within a function, of the memory that it is given."""
+"""Names, within a function, of its memory."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,11 @@ class Frame:
 
     @property
     def begin(self) -> str:
-        """The parameter that addresses are made from."""
+        """The parameter from which addresses are computed."""
         return self.names[0]
 
     def address(self, offset: int) -> str:
-        """An expression of a place in the frame."""
+        """The address of an offset in the frame, as an expression."""
         base = ARENA
         if self.function.in_pools:
             pool, offset = locate(offset, self.function.pool_bytes)
@@ -48,6 +49,6 @@ class Frame:
         return [self.address(offset), end]
 
     def check(self) -> str:
-        """The statement that refuses an arena that is too small; empty where whoever calls has looked at each pool."""
+        """The statement that rejects an arena that is too small; empty for pools, which the caller checks."""
         size = self.function.frame_bytes
         return f"  if ((size_t)({END} - {ARENA}) < {size}u) return 1;" if size and not self.function.in_pools else ""

@@ -72,7 +72,7 @@ class HostWriter:
         return f"static int {self.variant.functions[f.name]}({', '.join(params)})"
 
     def write(self) -> str:
-        """The whole function."""
+        """The text of the function."""
         f = self.function
         body = self._steps()
         lines = [f"{self.signature} {{", *self.declared]
@@ -85,8 +85,8 @@ class HostWriter:
         return "\n".join([*lines, *body, "  return 0;", "}", ""])
 
     def _steps(self) -> list[str]:
-        """Statements by an explicit stack; a string on it is a line to write. The innermost loop's number of bodies tells how
-        the next iteration is chosen."""
+        """Statements by an explicit stack; a string on it is a line to write. The innermost loop's number of bodies decides how
+        its next iteration is chosen."""
         lines: list[str] = []
         bodies = 0
         stack: list[tuple[Any, int]] = [(s, 1) for s in reversed(self.function.body)]
@@ -106,7 +106,7 @@ class HostWriter:
                     lines.append(f"{pad}{name}({', '.join(args)});")
                 else:
                     operands = f"(const void *const []){{{', '.join(args)}}}"
-                    # In a block, the addresses take no more stack than those of the next kernel.
+                    # In a block of their own, the addresses share the stack with those of the next kernel.
                     lines.append(f"{pad}{{ irt_share({WORKER}, {task}, {operands}); }}")
             elif isinstance(s, CallFunction):
                 callee, called = self.variant.program.functions[s.function], self.variant.functions[s.function]
@@ -138,7 +138,7 @@ class HostWriter:
         return [self._place(x) for x in (*s.inputs, *s.outputs)]
 
     def _place(self, slot: Slot) -> str:
-        """The C expression of a slot's address; a temporary is declared when it is met first."""
+        """The C expression of a slot's address; the first use of a temporary declares it."""
         slot = slot.resolve()
         if slot.kind == CONSTANT:
             return self.constant(slot)

@@ -17,7 +17,7 @@ _WORD = 4
 
 
 class TilePrinter:
-    """Writes blocks of one function."""
+    """Writes the blocks of one function."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class TilePrinter:
         self.open_loop = open_loop
 
     def begin(self, configuration: Sequence[int]) -> None:
-        """Opens the block in which registers are used, and configures them; not yet, if there is no configuration for all."""
+        """Opens the block in which registers are used, and configures them, unless the blocks have no common configuration."""
         self.code.open()
         if configuration:
             self.configure(configuration)
@@ -45,12 +45,12 @@ class TilePrinter:
         self.code.line(f"{self.expressions.helper(TILES_BEGUN, name)};")
 
     def end(self) -> None:
-        """Gives the registers back."""
+        """Releases the registers."""
         self.code.line(f"{self.expressions.helper(TILES_ENDED)};")
         self.code.close()
 
     def write(self, b: TileBlock) -> None:
-        """A block: in tiles where these are granted, else in vectors."""
+        """A block: in tiles if the system grants them, otherwise in vectors."""
         code, block = self.code, self.place(b.acc)
         code.open()
         if b.configures:

@@ -69,7 +69,7 @@ class KernelText:
     """A kernel in C.
 
     Attributes:
-        attributes: optimizations that gcc must not apply to it (see `formulas.support`).
+        attributes: gcc's optimizations that are switched off for it (see `formulas.support`).
         head: the declaration, without linkage and semicolon.
         body: the lines between the braces.
     """
@@ -83,13 +83,13 @@ class KernelText:
         return f"{linkage} {self.head}"
 
     def define(self, linkage: str = "static") -> str:
-        """The function."""
+        """The definition of the function."""
         prefix = "".join(f"{a.name}\n" for a in self.attributes)
         return f"{prefix}{self.declare(linkage)} {{\n{self.body}\n}}\n"
 
 
 def select_for_c(strict: bool, *, has_tiles: bool = True, has_team: bool = False) -> Selection:
-    """The forms that C has.
+    """The forms that C supports.
 
     Args:
         strict: functions of vectors have the results of libm.
@@ -100,7 +100,7 @@ def select_for_c(strict: bool, *, has_tiles: bool = True, has_team: bool = False
 
 
 class KernelWriter:
-    """Writes one kernel: `write()` gives its text."""
+    """Writes one kernel: `write()` returns its text."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class KernelWriter:
         self.kernel = kernel
         self.name = name
         self.has_twin = has_twin
-        """Vectorized loops are there as plain ones as well, for compilers without vectors."""
+        """True if vectorized loops are written as plain ones as well, for compilers without vectors."""
         self.nest = KernelNest(kernel, select_for_c(strict, has_tiles=has_twin, has_team=has_team))
         self.threads = Threads(kernel, self.nest.regions, strict, self.nest.in_team)
         self.names = Identifiers(name, "ws", WORKER)
@@ -127,14 +127,14 @@ class KernelWriter:
         self.vector_types: dict[tuple[str, int], None] = {}
         self.vector_functions: dict[tuple[str, str, int], None] = {}
         self.vector = False
-        """Vectorized loops are written as vectors: not in the twin."""
+        """True while vectorized loops are written as vectors, which they are not in the twin."""
         self.registers: dict[ir.Register, str] = {}
         self.spilled: dict[str, str] = {}
         self.has_workspace = kernel.has_workspace
 
     @property
     def in_team(self) -> bool:
-        """True if all threads of a team run it."""
+        """True if all threads of a team run the kernel."""
         return self.nest.in_team
 
     @property
@@ -158,7 +158,7 @@ class KernelWriter:
         return [*types, *(["unsigned char *"] if self.has_workspace else [])]
 
     def write(self) -> KernelText:
-        """The whole function."""
+        """The text of the kernel."""
         for n, b in enumerate(self.kernel.params):
             self.places[b] = self.names.fresh(b.name or f"p{n}")
         if self.nest.has_vectors:
@@ -184,7 +184,7 @@ class KernelWriter:
     # -- statements ----------------------------------------------------------------------------------------------------
 
     def _body(self, root: Stmt) -> None:
-        """Statements by an explicit stack; what is to be done after a part is a function on it."""
+        """Statements by an explicit stack; a function on it runs after the statements of a part."""
         code = self.code
         threads = self.threads
         threads.begin(code, self.expressions)
@@ -235,19 +235,19 @@ class KernelWriter:
                 stack.append(s.body)
 
     def value(self, e: Expr) -> str:
-        """The C expression; statements that it needs are written."""
+        """The C expression; the statements that it needs are written first."""
         lines, (text,) = self.expressions.write([e])
         self.code.lines(lines)
         return text
 
     def place(self, b: Buffer) -> str:
-        """What a buffer is called where it is used."""
+        """The name of a buffer in expressions."""
         name = self.places[b]
         self.used.add(name)
         return f"((const {stored_type(b.dtype)} *)(const void *){name})" if b.numbers else name
 
     def _print_run(self, run: Run) -> None:
-        """Sums of products of words that lie one after the other, two of each in a step, and the last one alone if there is one."""
+        """Sums of products of contiguous words, two words in a step, and a last single one for an odd number."""
         if run.whole < run.extent:
             self._sums(last_step(run, self.nest.simplify), "half_at")
         v = self.expressions.declare(run.var)
@@ -278,7 +278,7 @@ class KernelWriter:
         code.close()
 
     def _element(self, b: Buffer, at: str) -> str:
-        """What memory has at a place."""
+        """The stored element at an index."""
         place = self.place(b)
         if not b.numbers:
             return f"{place}[{at}]"
@@ -392,7 +392,7 @@ class KernelWriter:
             self.code.close()
 
     def _as_loop(self, s: For, stores: Sequence[Store], count: int) -> None:
-        """The loop over lanes; registers that it touches are put into arrays for its time."""
+        """The loop over lanes; the registers that it accesses are in arrays during the loop."""
         touched: dict[str, tuple[Buffer, int, bool]] = {}
         reads = (e for store in stores for e in post_order(store.value) if isinstance(e, Load))
         accesses: list[Load | Store] = [*reads, *stores]
@@ -451,7 +451,7 @@ class KernelWriter:
 
 
 def _sums_in_registers(body: Stmt) -> bool:
-    """True if vectors in registers are updated in a loop."""
+    """True if a loop updates vectors in registers."""
     return any(
         isinstance(x, Store) and x.buffer.scope == Scope.REGISTER
         for s in pre_order(body)
@@ -461,7 +461,7 @@ def _sums_in_registers(body: Stmt) -> bool:
 
 
 def _reads_under_conditions(body: Stmt) -> bool:
-    """True if elements are read only where a condition holds."""
+    """True if elements are read under a condition."""
     for s in pre_order(body):
         if isinstance(s, If):
             return True

@@ -12,8 +12,8 @@ from ..toolchain.jobs import Jobs
 class Objects:
     """The object files of some sources in a folder.
 
-    A source is compiled from when it is added, beside others and beside whoever adds them. As a context manager, it ends
-    the running compilers.
+    The compiler of a source starts when it is added, in parallel with other sources and with the caller. As a context manager, it
+    ends the running compilers.
     """
 
     def __init__(self, compiler: Compiler, folder: Path) -> None:
@@ -24,19 +24,19 @@ class Objects:
         self._is_there = compiler.is_there
 
     def __contains__(self, source: str) -> bool:
-        """True for a source that was added."""
+        """True for an added source."""
         return source in self._commands
 
     def add(self, source: str, content: bytes) -> None:
-        """Writes a source and begins to compile it. What is wrong with it, `finish` says."""
+        """Writes a source and starts its compiler. `finish` reports errors."""
         (self.folder / source).write_bytes(content)
         command = self._commands[source] = self.compiler.object_command(source, _object_of(source))
         if self._is_there:
             self._jobs.start(command)
 
     def finish(self) -> dict[str, str]:
-        """The object file of each source. Raises ToolError, with what the compiler said of the first source that it refused,
-        or if there is none."""
+        """The object file of each source. Raises ToolError, with the compiler's message on the first source with an error, or for
+        a missing compiler."""
         if not self._is_there:
             raise self.compiler.missing()
         try:

@@ -1,9 +1,9 @@
-"""Constants whose values gcc must not see, because it would copy them wrongly.
+"""Constants whose values are hidden from gcc, which would copy them wrongly.
 
-gcc 12 builds a wide constant by a broadcast where the 64-bit words that it keeps of it are equal. It does not keep the last
-words if they only repeat the sign of the one before, so {1, 1, 1, 0} in 256 bits is taken for four ones
-(`ix86_convert_const_wide_int_to_broadcast`; seen with AVX-512 from -O2 on). Such constants come about wherever a
-copy of known data is expanded in place: a `memcpy`, or a loop that gcc makes one of.
+gcc 12 builds a wide constant by a broadcast if its stored 64-bit words are equal. It does not store the last words if they only
+repeat the sign of the one before, so that it takes {1, 1, 1, 0} in 256 bits for four ones
+(`ix86_convert_const_wide_int_to_broadcast`; seen with AVX-512 from -O2 on). Such constants arise if a copy of known data is
+expanded in place: a `memcpy`, or a loop that gcc turns into one.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ static inline __attribute__((unused)) const void *irt_opaque(const void *place) 
 
 
 def hide(c: Slot, name: str) -> str:
-    """A macro of the constant's own name, which is defined before: its place, through a register that gcc knows nothing of."""
+    """A macro with the constant's name, which is defined before: its address, through a register whose contents gcc does not
+    know."""
     return f"#define {name} ((const {stored_type(c.dtype)} *)irt_opaque({name}))"
 
 
 def is_copied_wrongly(data: np.ndarray) -> bool:
-    """Whether some part of the data is two equal 64-bit words and one that is their sign alone, but not equal to them.
+    """True if some part of the data is two equal 64-bit words and a third one that is their sign alone, and differs from them.
 
     Any gap between elements may be the beginning of a copy.
     """

@@ -1,4 +1,4 @@
-"""Pools of memory as flags name them: names in order, and sizes by name."""
+"""Pools of memory in flags: names in order, and sizes by name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def read_pools(flag: str, names: Sequence[str], sizes: Sequence[str]) -> tuple[P
 
     Args:
         flag: its name; that of the sizes is `FLAG_size_hint_bytes`.
-        names: of the pools, the first one first.
-        sizes: `NAME:BYTES`; a pool that has none is as large as it has to be, and so is one of -1 bytes, as TVM writes that.
+        names: the names of the pools, the first one first.
+        sizes: `NAME:BYTES`; a pool without a size, or with -1 bytes as in TVM, is as large as necessary.
 
     Raises:
-        UsageError: a name is no identifier of C, a size is none, or of no pool.
+        UsageError: a name is no identifier of C, a size is no number, or belongs to no pool.
     """
     option, hints = (text.replace("_", "-") for text in (flag, f"{flag}_size_hint_bytes"))
     for name in names:

@@ -41,24 +41,24 @@ from .variant import Variant, section
 
 @dataclass(frozen=True, kw_only=True)
 class CText:
-    """What the backend writes.
+    """The C text of a program.
 
     Attributes:
         header: `NAME.h`.
-        source: `NAME.c`, the whole program.
+        source: `NAME.c`, the full program.
         constants: `NAME_weights.c`, or empty.
-        weights: buffers that make up `NAME.bin`, or its path where it is written already, or empty.
-        units: the same program as `source` and `constants`, as translation units that are compiled side by side, by file name.
+        weights: buffers of `NAME.bin`, or its path if it is written already, or empty.
+        units: the same program as `source` and `constants`, as translation units that are compiled in parallel, by file name.
         entries: the entry points, `NAME_run` first.
         identifiers: the names of the entry's parameters in C.
         kernel_names: the names of the kernels in C.
-        arena_bytes: workspace of one run, of the level that needs most.
-        live_bytes: bytes of it that are alive at one time, of the level with most of them.
-        stack_bytes: most stack of a run, at the level that takes most.
+        arena_bytes: workspace of one run, for the level that needs most.
+        live_bytes: the most bytes of it that are alive at one time, for the level with most of them.
+        stack_bytes: the most stack of a run, for the level that takes most.
         sources: names of the C files of the library.
         origin: the processor and the compiler.
-        pools: the parts of the workspace, where it has some.
-        constant_pools: the parts of memory that weights lie in, where they have some.
+        pools: the pools of the workspace, if any.
+        constant_pools: the pools of the weights, if any.
     """
 
     name: str
@@ -80,7 +80,7 @@ class CText:
 
     @property
     def compile_line(self) -> str:
-        """The command that compiles the sources; empty where it is not known who asked for them."""
+        """The command that compiles the sources; empty without an origin."""
         return self.origin.compile_line(self.sources) if self.origin else ""
 
 
@@ -89,17 +89,17 @@ class TextOptions:
     """Options of the C text of a program.
 
     Attributes:
-        keep: where constants are kept, see `weights`.
-        stack_frames: how many frames of its recursive functions the static arena has room for; if not given, 64, or
-            as many as fit into 256 KB where they are small. Loops (tail calls) need one.
+        keep: the storage of constants, see `weights`.
+        stack_frames: the number of frames of recursive functions in the static arena; by default 64, or as many small ones as fit
+            into 256 KB. Loops (tail calls) need one.
         math: `fast` for own vectorized functions, `strict` for libm.
         unit_length: characters of kernels in a translation unit; 0: the program is a single one.
-        verify_weights: weights that are loaded from a file are checked against their digest.
+        verify_weights: check the digest of weights that are loaded from a file.
         origin: the facts of the comment at the beginning of each file.
-        levels: of processors, lowest first: what `program.lesser`, last first, and the program itself are made for.
-        threads: it will be compiled with OpenMP: a run is one parallel region, where its loops allow that.
+        levels: levels of processors, lowest first: those of `program.lesser`, last first, and of the program itself.
+        threads: the text will be compiled with OpenMP: a run is one parallel region, if its loops allow that.
         unit_done: gets the file name and the text of each unit of kernels as soon as it is written.
-        constant_pools: the parts of memory that constants lie in, where these are in the C.
+        constant_pools: the pools of constants in the C text.
     """
 
     keep: str = "auto"
@@ -117,13 +117,13 @@ class TextOptions:
 def write_program(
     program: Program, name: str = "model", options: TextOptions = TextOptions(), folder: Path | None = None
 ) -> CText:
-    """The C of a program.
+    """The C text of a program.
 
     Args:
-        program: scheduled, with its memory planned.
-        name: prefix of everything that is visible from outside; a C identifier.
-        options: how it is written.
-        folder: where the weights file is written, if there is one; None: its contents are in the result.
+        program: a scheduled program with planned memory.
+        name: prefix of all external names; a C identifier.
+        options: the options of the text.
+        folder: the folder for the weights file, if there is one; None: its contents are in the result.
     """
     return _Writer(program, name, options).write(folder)
 
@@ -177,7 +177,7 @@ class _Writer:
         self.banner = options.origin.lines(self.sources) if options.origin else []
 
     def write(self, folder: Path | None) -> CText:
-        # The compiler is at work by now: it needs nothing of the weights before the last unit.
+        # The compiler is running by now: it needs the weights only for the last unit.
         self.units.close()
         stored = None
         if self.keep == weights_file.FILE:
@@ -273,7 +273,7 @@ class _Writer:
 
     @property
     def _run_tools(self) -> list[str]:
-        """The parts that all runs need."""
+        """The common parts of all runs."""
         flushing = [runtime("denormals.c")] if self.flushes else []
         team = [runtime("team.c")] if self.in_team else []
         return [*INLINE, *flushing, *team] if flushing or team else []
@@ -283,13 +283,13 @@ class _Writer:
         return define_levels(self.levels) if self.levels else []
 
     def _tools(self, kernels: Sequence[Named]) -> list[str]:
-        """What some kernels need: vector types, functions on vectors, support functions."""
+        """The requirements of some kernels: vector types, functions on vectors, support functions."""
         own = [k for v, k in kernels if not v.suffix]
         types = {t: None for _, k in kernels for t in k.types} if self.levels else {}
         functions = {f: None for k in own for f in k.functions}
         used = {t: None for k in own for t in k.types}
         support = {s: None for _, k in kernels for s in k.support}
-        # Functions on vectors may call these; what else supports expressions comes behind.
+        # Functions on vectors may call these; other support functions follow.
         before = definitions(vector_halves.HELPERS if any(dtype == HALF for dtype, _ in {**types, **used}) else ())
         helpers = "\n".join(
             [
@@ -373,12 +373,12 @@ class _Writer:
 
     @property
     def _most_threads(self) -> int:
-        """How many threads a run may have, of which each has its part of the workspace."""
+        """The most threads of a run, each of which has its part of the workspace."""
         return max(k.placement.threads for k in self.program.kernels if k.placement is not None)
 
     @cached_property
     def _pays(self) -> bool:
-        """Whether a run in several threads is faster than in one."""
+        """True if a run in several threads is faster than in one."""
         return shared_work(self.program) >= REGION_WORK
 
     def _run(self, e: EntryPoint) -> str:
@@ -411,7 +411,7 @@ class _Writer:
         return f"{v.functions[e.function.name]}({', '.join(filter(None, arguments))})"
 
     def _enter(self, each: str, arguments: str) -> str:
-        """The statements that call the function with the steps of a run: in a team, in the mode that the run needs, or both."""
+        """The statements that call the function with the steps of a run: in a team, in the required mode, or both."""
         if self.in_team:
             return run_together(self.name, f"{each}({arguments}, %s)", self._pays, self.flushes)
         return (
@@ -427,13 +427,13 @@ class _Constants:
 
 
 _LEVELS = ("level", "levels", "level_number", "choose_level")
-"""What functions and data around levels of processors are called behind `NAME_`."""
+"""The names, behind `NAME_`, of functions and data around levels of processors."""
 
 _WHY_POSIX = "/* for mmap */"
 
 
 def _notice(name: str, origin: Origin | None) -> list[str]:
-    """What the compiler says where code that was made for vectors is compiled without; IRT_NO_NOTICE silences it."""
+    """The message of a compiler without vectors on code with vectors; IRT_NO_NOTICE silences it."""
     flags = [f for f in origin.flags if f.startswith(("-march=", "-mcpu=", "-mavx"))] if origin else []
     how = f"; compile it with {' '.join(flags)}" if flags else ""
     notice = _quoted(f"{name}.c is made for vectors and compiled without them, so it is slow{how}")
@@ -446,7 +446,7 @@ def _quoted(text: str) -> str:
 
 
 def _type_section(types: dict[tuple[str, int], None]) -> list[str]:
-    """Vector types, which need nothing of the processor before they are used."""
+    """Vector types, which need no processor features before they are used."""
     if not types:
         return []
     definitions = [vector_types.define_type(dtype, lanes) for dtype, lanes in sorted(types)]

@@ -1,4 +1,4 @@
-"""The functions that run a network: with memory of its own, with the caller's, in one piece or in pools."""
+"""The functions that run a network: with its own memory or the caller's, in one piece or in pools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import static_memory
 
 
 def storages(name: str, pools: Sequence[WorkspacePool], arena_bytes: int) -> list[str]:
-    """Declarations of the memory that a network brings itself."""
+    """Declarations of the network's own memory."""
     upper = name.upper()
     if not pools:
         return static_memory.storage(f"{name}_storage", f"{upper}_ARENA", arena_bytes)[0]
@@ -32,7 +32,7 @@ class RunWriter:
 
     @property
     def memory(self) -> list[str]:
-        """Declarations of what the steps get of the memory."""
+        """Declarations of the memory parameters of the steps."""
         return ["unsigned char *const *room"] if self.pools else ["unsigned char *base", "unsigned char *end"]
 
     @property
@@ -41,7 +41,7 @@ class RunWriter:
         return ["room"] if self.pools else ["base", "end"]
 
     def memory_of(self, function: HostFunction) -> list[str]:
-        """Parameters of a function: its pools, or the beginning and the end of the memory of its frame."""
+        """Memory parameters of a function: its pools, or the beginning and the end of its frame."""
         if not self.pools or function.in_pools:
             return self.handed
         home = next((n for n, size in enumerate(function.pool_bytes) if size), 0)
@@ -115,5 +115,5 @@ class RunWriter:
 
 
 def _skip(pointer: str) -> str:
-    """Bytes from an address to the next one that is aligned."""
+    """The bytes from an address to the next aligned one."""
     return f"({ALIGNMENT}u - (uintptr_t){pointer} % {ALIGNMENT}u) % {ALIGNMENT}u"

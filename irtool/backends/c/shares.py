@@ -1,4 +1,4 @@
-"""Loops whose steps the threads of a team share, in C: the parts that a thread takes, and the places in several loops of a step.
+"""Loops whose steps the threads of a team share, in C: the parts of a thread, and the indices of several loops for a step.
 
     for (part = first; part < parts; part = next) {      parts, of which each thread begins with its own
       y = part * 4 / 56; x = part * 4 % 56;              the variables of the loops that are one, in the first step of a part
@@ -28,21 +28,21 @@ from .team import WORKER
 
 @dataclass(frozen=True)
 class _Extent:
-    """The steps of a loop: so many, or what a variable of C says, which is `number` or one less."""
+    """The number of steps of a loop: `number`, or the value of a C variable, which is `number` or one less."""
 
     number: int
     name: str = ""
 
     @property
     def text(self) -> str:
-        """It in C."""
+        """The number in C."""
         return self.name or str(self.number)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """The variable of a loop, where its steps begin and end; of one in halves, these are variables, and the second half is from `half`
-    to `last`."""
+    """The variable of a loop, with the beginning and the end of its steps; in a halved loop, these are variables, and the second
+    half is from `half` to `last`."""
 
     name: str
     begin: str
@@ -52,7 +52,7 @@ class _Place:
 
 
 def _product(extents: Sequence[_Extent]) -> str:
-    """A product in C; empty if it is one."""
+    """A product in C; empty for 1."""
     number = prod(x.number for x in extents if not x.name)
     factors = [x.name for x in extents if x.name] + ([str(number)] if number > 1 else [])
     return f"({' * '.join(factors)})" if len(factors) > 1 else "".join(factors)
@@ -60,7 +60,7 @@ def _product(extents: Sequence[_Extent]) -> str:
 
 @dataclass(frozen=True)
 class SharePrinter:
-    """Writes the heads of shared loops. `declare` gives the variable of a loop its name in C."""
+    """Writes the heads of shared loops. `declare` gives a loop's variable its name in C."""
 
     code: CodeBuilder
     names: Identifiers
@@ -68,7 +68,7 @@ class SharePrinter:
     index_type: str
 
     def open(self, shared: Shared) -> tuple[list[Callable[[], None]], Stmt]:
-        """Begins shared loops: what ends them, in reverse order, and what is inside."""
+        """Begins shared loops. Returns the functions that end them, in reverse order, and the statement inside."""
         loops, share, parts, total = shared.loops, shared.share, shared.parts, shared.steps
         t = self.index_type
         part = self.names.fresh("part")
@@ -89,7 +89,7 @@ class SharePrinter:
         return [*ends, code.close], loops[-1].body
 
     def _runs(self, indices: Sequence[_Place], first: str, last: str) -> list[Callable[[], None]]:
-        """Begins a loop over the steps of a part, and one over those that follow each other in the innermost loop."""
+        """Begins a loop over the steps of a part, and one over consecutive steps of the innermost loop."""
         code, t, inner = self.code, self.index_type, indices[-1]
         index, stop = self.names.fresh("i"), self.names.fresh("stop")
         code.open(f"for ({t} {index} = {first}; {index} < {last};)")
@@ -100,8 +100,8 @@ class SharePrinter:
         return [code.close, partial(self._carry, indices), code.close]
 
     def _places(self, shared: Shared, index: str, constant: bool) -> list[_Place]:
-        """Declares the variables of loops that are one, in the step of a number. Of a halved loop, threads take the first half of the
-        steps in all steps of the others first."""
+        """Declares the variables of fused loops for the step of a number. In a halved loop, threads take the first half of its
+        steps, in all steps of the other loops, first."""
         loops, extents = shared.loops, [s.steps for s in shared.loops]
         at = None if shared.halved is None else loops.index(shared.halved)
         sizes = [_Extent(n) for n in extents]
@@ -128,7 +128,8 @@ class SharePrinter:
         return indices
 
     def _half(self, extents: Sequence[int], at: int, index: str) -> tuple[str, str, _Extent]:
-        """Of a loop in halves: whether a step is in the second one, its number within its half, and how many steps that has."""
+        """For a halved loop: the condition that a step is in the second half, its number within its half, and the number of steps
+        of that half."""
         code, t = self.code, self.index_type
         first, second = -(-extents[at] // 2), extents[at] // 2
         steps = first * (prod(extents) // extents[at])
@@ -141,7 +142,7 @@ class SharePrinter:
         return late, within, size
 
     def _carry(self, indices: Sequence[_Place]) -> None:
-        """Goes from the last step of the innermost loop to the first one of its next run."""
+        """Advances from the last step of the innermost loop to the first one of its next run."""
         code = self.code
         code.open(f"if ({indices[-1].name} == {indices[-1].end})")
         for p in reversed(indices[1:-1]):

@@ -1,4 +1,4 @@
-"""Room for tensors and workspace in C: static arrays, or, where they would be too large for these, from `malloc`."""
+"""Memory for tensors and workspace in C: static arrays, or from `malloc` if they exceed the limit of static memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..interface.memory import STATIC_LIMIT
 
 
 def tensors(arrays: Sequence[tuple[str, str, int, int]]) -> tuple[list[str], list[str]]:
-    """Declarations of arrays, and what `main` does about them first.
+    """Declarations of arrays, and the first statements of `main` about them.
 
     Args:
         arrays: name, C type, number of elements and bytes of each. They begin as zeros.
@@ -22,11 +22,11 @@ def tensors(arrays: Sequence[tuple[str, str, int, int]]) -> tuple[list[str], lis
 
 
 def storage(symbol: str, macro: str, size: int) -> tuple[list[str], str]:
-    """Declaration of memory that a network brings itself, and what a run does about it first.
+    """Declaration of a network's own memory, and the first statements of a run about it.
 
     Args:
-        symbol: what it is called.
-        macro: prefix of the macros about it: `NAME_ARENA`, with its size in `NAME_ARENA_SIZE`.
+        symbol: its name.
+        macro: prefix of its macros: `NAME_ARENA`, with its size in `NAME_ARENA_SIZE`.
         size: its bytes, without those for alignment.
     """
     if size <= STATIC_LIMIT:

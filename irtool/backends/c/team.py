@@ -1,15 +1,15 @@
-"""Threads that run a network together: one parallel region for a run, in which the first thread does the steps and the others
-help it with loops.
+"""Threads that run a network together: one parallel region for a run, in which the first thread executes the steps and the others
+help with loops.
 
-A kernel with loops that threads share is a task. The first thread publishes it and begins with it at once; the others, which
-look out for tasks, join while it is open. Each thread takes the parts of its own share of a loop in order, then those that
-others have not begun; so that a thread that came late, or whose core also does other work, does less, and a thread mostly reads
-what it has written itself. When all parts are taken, the first thread closes the task and waits for those that joined, and for
-nobody else: a helper without a processor delays no task that it is not in. So it is where the threads of a task have to
-meet; who joins after that finds that there is nothing left to do in the loops before. That may not be where each thread first
-copies what the loops then write over.
+A kernel with shared loops is a task. The first thread publishes it and begins with it at once; the others poll for tasks, and
+join while one is open. Each thread takes the parts of its own share of a loop in order, then those that others have not begun, so
+that a thread that came late, or whose core also does other work, takes fewer parts, and a thread mostly reads its own results.
+When all parts are taken, the first thread closes the task and waits for the threads that joined, and for no others: a descheduled
+thread delays only tasks that it has joined. The same holds at barriers within a task: late joiners find no parts left in the
+loops before. Late joiners are excluded if each thread first copies data that the loops then overwrite.
 
-Who waits spins for a tenth of a millisecond or so, then sleeps, or sleeps at once if there are more threads than processors.
+A waiting thread spins for about a tenth of a millisecond, then sleeps; it sleeps at once if there are more threads than
+processors.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from collections.abc import Sequence
 from .runtime import fill_runtime
 
 WORKER = "worker"
-"""What functions call the thread that runs them."""
+"""The name of the current thread in functions."""
 
 REGION_WORK = 3 << 20
-"""`shared_work` from which on a run takes a parallel region: 40 microseconds or so, as long as threads that
-sleep take to come."""
+"""`shared_work` from which on a run gets a parallel region: about 40 microseconds, the time in which sleeping threads wake up."""
 
 _SPINS = 10000
-"""Looks before a thread sleeps: a tenth of a millisecond or so. Threads beyond the processors sleep at once, since the one
-that is waited for may need the processor: a network of 64 threads on 2 took 83 ms with, and 18 ms without."""
+"""Polls of a thread before it sleeps: about a tenth of a millisecond. Threads beyond the processors sleep at once, since the
+thread that they wait for may need the processor: a network of 64 threads on 2 took 83 ms with polls, and 18 ms without."""
 
 
 def count_threads(name: str, most: int) -> str:
-    """The C function that says how many threads a run has, `most` (up to 64) if there are more: so many have a part of the workspace."""
+    """The C function that returns the number of threads of a run, `most` (up to 64) at most: so many have a part of the
+    workspace."""
     return fill_runtime("threads.c", name=name, most=most)
 
 
 def run_together(name: str, call: str, pays: bool, flushes: bool) -> str:
-    """The statements of a run: in a parallel region if that pays and there are several threads, else alone.
+    """The statements of a run: in a parallel region if that pays and there are several threads, otherwise alone.
 
     Args:
-        call: of the function that does the steps, with `%s` for the address of the worker that is to do them.
-        flushes: each thread takes denormal numbers for zeros meanwhile (see `denormals`).
+        call: the call of the function with the steps, with `%s` for the address of its worker.
+        flushes: each thread treats denormal numbers as zeros meanwhile (see `denormals`).
     """
     before, after = (
         ("    const irt_mode before = irt_flush();\n", "    irt_restore(before);\n") if flushes else ("", "")
@@ -83,7 +83,7 @@ def run_together(name: str, call: str, pays: bool, flushes: bool) -> str:
 
 
 def write_task(name: str, kernel: str, types: Sequence[str]) -> str:
-    """The function that runs a kernel as a task: it hands the kernel its operands, of these types of pointers."""
+    """The function that runs a kernel as a task: it passes the kernel its operands, of these types of pointers."""
     operands = ", ".join(f"({t})operands[{n}]" for n, t in enumerate(types))
     return (
         f"static void {name}(const void *const *operands, irt_worker *{WORKER}) {{\n"

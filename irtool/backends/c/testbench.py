@@ -1,6 +1,7 @@
 """A C program that runs a compiled network on the random inputs of `irtool run` and compares its outputs with known ones.
 
-The program draws the inputs itself (`draws`), so that only the outputs have to be stored; of a large output, every n-th element is.
+The program draws the inputs itself (`draws`), so that only the outputs have to be stored; a large output is sampled at every n-th
+element.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from ..sources import Sample
 from . import draws, static_memory
 
 _MOST = 4096
-"""Elements of an output that are compared, at most about."""
+"""The most elements of an output that are compared, approximately."""
 
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2, "bfloat16": 1e-1}
 """Largest difference, relative to the largest element of the output; integers are equal."""
 
 
 def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: bool, half_types: Set[str]) -> str:
-    """The program; `half_types` are the dtypes that kernels read and write: numbers that pass through 16 bits agree with those of the
-    interpreter to as many.
+    """The program; `half_types` are the 16-bit dtypes that kernels read and write: numbers that pass through 16 bits agree with
+    those of the interpreter to 16 bits only.
 
-    It takes the path of the weights file as its argument, `NAME.bin` if there is none, and returns 0 where all agrees.
+    Its argument is the path of the weights file, `NAME.bin` by default, and it returns 0 if all outputs agree.
     """
     lines = [
         f"/* Runs {name} on random inputs, always the same, and compares its outputs with those of the interpreter. */",
@@ -90,7 +91,7 @@ def _allowed(dtype: str, values: Any) -> float:
 
 
 def _coarsest(output: str, through: Set[str]) -> str:
-    """The dtype that decides how well an output agrees: numbers in 32 bits may have been in 16 on their way."""
+    """The dtype that limits the agreement of an output: numbers in 32 bits may have been in 16 before."""
     dtypes_in_use = [output, *(d for d in HALVES if d in through)] if dtypes.is_float(output) else [output]
     return max(dtypes_in_use, key=lambda d: _TOLERANCE.get(d, 0.0))
 

@@ -23,11 +23,11 @@ Ends = list[Callable[[], None]]
 
 
 class Threads:
-    """Prints what threads share of one kernel.
+    """Prints the shared loops of one kernel.
 
     Args:
-        regions: the loops that are parallel regions.
         strict: denormal numbers are kept.
+        has_team: a team runs the program.
         in_team: all threads of the team run the kernel.
     """
 
@@ -36,7 +36,7 @@ class Threads:
         self.regions = regions
         self.in_team = in_team
         self._flushes = not strict and computes_in_floats([kernel])
-        """Threads of its regions take denormal numbers for zeros."""
+        """True if threads of its regions treat denormal numbers as zeros."""
 
     def begin(self, code: CodeBuilder, expressions: Writer) -> None:
         """Begins a nest, which is printed to `code`."""
@@ -48,7 +48,7 @@ class Threads:
         """The loop for whose blocks of sums registers of matrix tiles are configured."""
 
     def part(self, size: int) -> str:
-        """The term that leads from the first thread's part of a buffer, of so many bytes, to that of the thread that runs."""
+        """The offset of the current thread's part of a buffer of `size` bytes from that of the first thread, as a term."""
         if self.regions.most_threads == 1 or not (self.in_team or self.regions.are_there):
             return ""
         number = f"{WORKER}->number" if self.in_team else self._expressions.helper(THREAD_NUMBER)
@@ -57,7 +57,8 @@ class Threads:
     # -- in a team -----------------------------------------------------------------------------------------------------
 
     def enter(self, s: Stmt, part: Shared | OneThread | EachThread) -> tuple[Ends, Stmt]:
-        """Begins a statement that a team shares, that one thread runs, or each in full: what ends it, and what is inside."""
+        """Begins a statement that a team shares, that one thread runs, or that each runs in full. Returns the functions that end
+        it, and the statement inside."""
         if isinstance(part, Shared):
             x = self._expressions
             return SharePrinter(self._code, x.names, x.declare, x.index_type).open(part)
@@ -71,7 +72,7 @@ class Threads:
     # -- in regions ----------------------------------------------------------------------------------------------------
 
     def begin_region(self, s: For) -> Ends:
-        """Begins the parallel region of a loop in which threads switch their mode first; what ends it."""
+        """Begins the parallel region of a loop in which threads switch their mode first. Returns the functions that end it."""
         if not self._flushes or not self._is_shared(s) or s is self._tiled:
             return []
         self._code.line(BEGIN_REGION)
@@ -95,8 +96,10 @@ class Threads:
         return [partial(self._end_region, end)]
 
     def pragma(self, s: For) -> list[Directive]:
-        """The directives by which threads share the iterations of the loop, and of perfectly nested ones inside: in parts, each taken by whoever is
-        free. With as many iterations for each thread, all would wait for the one whose core has other work to do."""
+        """The directives by which threads share the iterations of a loop, and of perfectly nested ones inside.
+
+        Free threads take chunks: with equal shares, all would wait for the thread whose core has other work.
+        """
         if not self._is_shared(s):
             return []
         loops = shared_loops(s)
@@ -117,12 +120,12 @@ class Threads:
         self._code.lines(_if_openmp(f"parallel{self._limit(s)}"))
 
     def _limit(self, s: For) -> str:
-        """The clause by which a region has as many threads at most as the workspace has parts, where its loop fills these."""
+        """The clause that limits the threads of a region to the parts of the workspace, if its loop uses these."""
         threads, most = self.regions.most_threads, "omp_get_max_threads()"
         return f" num_threads({most} < {threads} ? {most} : {threads})" if threads and self.regions.fills_own(s) else ""
 
     def _is_shared(self, s: For) -> bool:
-        """True for the outermost of loops that the threads of a region of their own share."""
+        """True for the outermost of the loops that the threads of a region of their own share."""
         return s not in self._shared and self.regions.is_region(s)
 
 

@@ -18,13 +18,14 @@ _FILLS = {
     "int8": "(int8_t)(next() & 7)",
     "uint8": "(uint8_t)(next() & 7)",
 }
-"""Numbers around one: no zeros, whose products cost nothing to some processors, no subnormals. Other integers are indices, and zero."""
+"""Numbers around one: no zeros, whose products cost some processors nothing, and no subnormals. Other integers are indices, and
+zero."""
 
 
 def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> str:
     """A program that prints the seconds of one run, the best of those that fit the time.
 
-    Inputs that are `cold` have copies that take turns, so that they come from where a network's weights come from.
+    Inputs that are `cold` have copies that take turns, so that they come from the same memory as a network's weights.
     """
     arguments: list[str] = []
     declared: list[str] = []
@@ -55,7 +56,7 @@ def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> s
 
 
 def _stride(slot: Slot) -> int:
-    """Elements from one copy to the next, which begins a cache line as the first one does."""
+    """Elements from one copy to the next, which has the same alignment to cache lines."""
     return max(1, -(-slot.size // CACHE_LINE) * CACHE_LINE)
 
 

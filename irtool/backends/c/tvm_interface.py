@@ -19,15 +19,15 @@ class TvmInterface:
 
 
 def interface_stem(name: str) -> str:
-    """What the files of that interface are called."""
+    """The stem of the names of that interface's files."""
     return f"tvmgen_{name.lower()}"
 
 
 def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weights: bool = False) -> TvmInterface:
-    """The interface of one entry point. Fields have the parameters' names; outputs those of the model that
-    the network was made from, or `output`, or `output0`, ….
+    """The interface of one entry point. Fields have the parameters' names; outputs those of the model from which the network was
+    imported, or `output`, or `output0`, ….
 
-    With `has_weights`, they are in a file that must be loaded first.
+    `has_weights`: the weights are in a file that must be loaded first.
     """
     stem = interface_stem(name)
     upper = stem.upper()

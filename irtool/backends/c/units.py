@@ -1,4 +1,4 @@
-"""Translation units: a program cut into sources that are compiled side by side, and while others are still being written."""
+"""Translation units: a program cut into sources that are compiled in parallel, while others are still being written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from .variant import KernelSource, Variant, section
 
 UNIT_LENGTH = 64_000
-"""Characters of kernels in a unit: some tenths of a second for the compiler, many times what it takes to start one."""
+"""Characters of kernels in a unit: some tenths of a second for the compiler, many times its start."""
 
 _HIDDEN = """\
 #ifdef __GNUC__
@@ -25,8 +25,8 @@ Named = tuple[Variant, KernelSource]
 class Units:
     """The units of a program.
 
-    Kernels are added in the order in which they are written. When those that are left make up `length` characters, they are a
-    unit, and `done` gets its name and text. So what is in a unit follows from the program alone.
+    Kernels are added in the order in which they are written. When the remaining ones have `length` characters, they become a
+    unit, and `done` gets its name and text. So the contents of units depend on the program alone.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Units:
         self._declared: list[str] = []
 
     def add(self, variant: Variant, kernel: KernelSource) -> None:
-        """One more kernel."""
+        """Adds a kernel."""
         self._waiting.append((variant, kernel))
         self._declared.append(f"{kernel.text.declare('IRT_HIDDEN')};")
         self._size += len(kernel.define())
@@ -55,13 +55,13 @@ class Units:
             self._close()
 
     def close(self) -> None:
-        """Ends the last unit, of a program that is cut into some."""
+        """Ends the last unit of a program with several."""
         if self.units and self._waiting:
             self._close()
 
     def finish(self, whole: str, top: Sequence[str], body: Sequence[str]) -> dict[str, str]:
-        """Every unit, by file name: first the one with what calls the kernels, `body`, between `top` and their declarations.
-        A program that is too small to be cut is one, `whole`."""
+        """Every unit, by file name: first the one with the callers of the kernels, `body`, between `top` and their declarations.
+        A program that is too small for several units is a single one, `whole`."""
         if not self.units:
             return {f"{self.name}.c": whole}
         self.close()

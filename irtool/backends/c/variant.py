@@ -1,4 +1,4 @@
-"""A program as it is written for one level of processors: its functions, its kernels, and the tools of vectors that they call."""
+"""The text of a program for one level of processors: its functions, its kernels, and the functions on vectors that they call."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Variant:
         level: its processor level; None if the library has no levels.
         suffix: the suffix of its functions' names; empty for the lowest level.
         functions: names in C.
-        writers: of its kernels, in order.
-        tasks: names in C of the functions that run kernels as tasks of a team, where threads share their loops.
+        writers: the writers of its kernels, in order.
+        tasks: names in C of the functions that run kernels with shared loops as tasks of a team.
     """
 
     program: Program
@@ -50,7 +50,7 @@ class Variant:
     kernels: list[KernelSource] = field(default_factory=list)
 
     def add(self, kernel: Kernel, writer: KernelWriter, about: str) -> KernelSource:
-        """Writes one more kernel."""
+        """Writes a kernel."""
         self.writers[kernel] = writer
         text = writer.write()
         source = KernelSource(about, text, writer.vector_types, writer.vector_functions, writer.support)
@@ -58,7 +58,7 @@ class Variant:
         return source
 
     def kernel(self, kernel: Kernel) -> tuple[str, bool]:
-        """The name of a kernel in C, and whether it is handed scratch memory."""
+        """The name of a kernel in C, and True if it takes scratch memory."""
         writer = self.writers[kernel]
         return writer.name, writer.has_workspace
 
@@ -75,8 +75,8 @@ class Variant:
 def section(variant: Variant, kernels: Sequence[KernelSource], linkage: str = "static") -> list[str]:
     """Kernels of a variant: those of a level above the lowest behind their own functions on vectors, between its pragmas.
 
-    A function is compiled for the instructions that are allowed where it stands, so that each level has its own, by a name of its
-    own that macros give it.
+    A function is compiled for the instructions that are allowed at its position, so that each level has its own functions, which
+    macros rename.
     """
     if not variant.suffix:
         return [k.define(linkage) for k in kernels]

@@ -18,7 +18,7 @@ from .expression import Writer
 
 
 class VectorPrinter:
-    """Prints one body. `types` collects the vector types that it uses; a value that is `named` becomes a variable."""
+    """Prints one body. `types` collects its vector types; a `named` value becomes a variable."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class VectorPrinter:
         return literal(e.value, e.dtype) if isinstance(e, Const) else self._scalar(e, lines)
 
     def _bits(self, e: Expr, lines: list[str]) -> str:
-        """The bits of a scalar of float16: as they are in memory, if it is an element of that."""
+        """The bits of a float16 scalar; those in memory if it is an element."""
         if isinstance(e, Const):
             return str(half_bits(e.value))
         if isinstance(e, Cast) and e.value.dtype == "float32":
@@ -159,7 +159,7 @@ class VectorPrinter:
         return self.scalars.helper(TO_BITS[HALF], self._scalar(e, lines))
 
     def _wrapping(self, t: VectorType, op: str, a: str, b: str, may_overflow: bool) -> str:
-        """Signed integers go by way of unsigned ones, which may overflow."""
+        """A sum, difference or product of signed integers by unsigned ones, which may overflow."""
         if not may_overflow or dtypes.is_float(t.dtype) or dtypes.is_unsigned(t.dtype):
             return enclose(f"{a} {op} {b}")
         u = self._type(VectorType(f"u{t.dtype}", t.lanes))

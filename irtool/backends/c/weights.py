@@ -1,4 +1,4 @@
-"""The constants of a program as C: definitions in a source, or the code that loads their file."""
+"""The constants of a program in C: definitions in a source, or the code that loads their file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def definition(c: Slot, name: str) -> str:
 
 
 def attributes(macros: Iterable[str]) -> list[str]:
-    """Macros in front of constants, for whoever compiles: a section, an alignment."""
+    """Macros in front of constants, for users who compile the source: a section, an alignment."""
     lines = ['/* In front of each weight, such as __attribute__((section(".flash"))). */']
     for macro in macros:
         lines += [f"#ifndef {macro}", f"#define {macro}", "#endif"]
@@ -37,7 +37,7 @@ def attributes(macros: Iterable[str]) -> list[str]:
 
 
 def linkage(upper: str, macros: Iterable[str]) -> list[str]:
-    """The macros of constants that are defined where they are used: nobody else sees them, unless the last is empty."""
+    """The macros of constants in the source that uses them: they are static, unless the last macro is defined as empty."""
     return [
         *attributes(macros)[:-1],
         "/* Empty: other files see the weights. */",
@@ -63,12 +63,12 @@ def _numbers(c: Slot) -> list[str]:
 
 
 def accessors(name: str, upper: str, head: bytes, verified: bool, stack_bytes: int) -> str:
-    """C functions that hand over the weights file: `NAME_set_weights` and `NAME_load_weights`.
+    """C functions that set the weights: `NAME_set_weights` and `NAME_load_weights`.
 
     Args:
-        head: of the file.
-        verified: what is loaded from a file is checked against its digest.
-        stack_bytes: most stack of the check.
+        head: the head of the file.
+        verified: check the digest of weights that are loaded from a file.
+        stack_bytes: the most stack of the check.
     """
     listed = ", ".join(str(b) for b in head[:32])
     function = verify = ""

@@ -1,4 +1,4 @@
-"""The LLVM backend: LLVM IR text of the same scheduled nests, with the entry points that the C backend has.
+"""The LLVM backend: LLVM IR text of the same scheduled nests, with the entry points of the C backend.
 
 backend     the plug-in: flags, files, compiling
 builder     text of one function
@@ -6,8 +6,8 @@ types       dtypes as LLVM types, literals
 expression  scalar expressions
 vectors     bodies of vectorized loops
 nest        loop nests (kernels)
-small_c     compiles the functions that generated code calls, which are written in a small part of C
-library     which of these a program calls
+small_c     compiler of the functions that generated code calls, which are in a small part of C
+library     the functions among these that a program calls
 hosting     functions of the network: kernel calls, branches, loops
 weights     constants
 program     the whole text

@@ -1,4 +1,4 @@
-"""The LLVM backend as a plug-in: its flags, the files that it writes, and their compiler."""
+"""The LLVM backend as a plug-in: its flags, its files, and their compiler."""
 
 from __future__ import annotations
 
@@ -90,8 +90,7 @@ class Llvm(Backend):
         return Clang.find(self.cc, self.mcpu, self.mtriple, self.math == "strict", self.cflags)
 
     def stand_in(self) -> tuple[Backend, str] | None:
-        """C, for a library that runs here and names nothing of LLVM's, where a C compiler is installed, and neither clang nor
-        llvmlite."""
+        """C, for a library without LLVM's names, if this machine has a C compiler, and neither clang nor llvmlite."""
         names_tools = bool(self.cc or self.cflags or self.mtriple or self.mattr) or self.mcpu not in ("native", "none")
         if names_tools or self.clang is not None or has_llvmlite() or not Compiler().is_there:
             return None
@@ -131,7 +130,7 @@ class Llvm(Backend):
 
     @property
     def _macros(self) -> str:
-        """The macros of a C compiler for the processor, each between spaces; none where features are taken from it."""
+        """The macros of a C compiler for the processor, each between spaces; empty if the features are removed."""
         features = [w for w in self.mattr.split(",") if w]
         if self.vector == "none" or any(w.startswith("-") for w in features):
             return ""
@@ -211,7 +210,7 @@ class Llvm(Backend):
 
 
 def _link(source: str, target: str, folder: Path) -> bool:
-    """Links a shared library with what this machine has; False where it has nothing, or that fails."""
+    """Links a shared library with this machine's tools; False without a tool, or if linking fails."""
     command = linker()
     if not command:
         return False

@@ -1,4 +1,4 @@
-"""Text of one LLVM function: values by name, blocks, stack slots in front."""
+"""Text of one LLVM function: values by name, blocks, and stack slots at its beginning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import struct
 
 
 def float_bits(value: float, single: bool) -> str:
-    """A literal of type float or double: the bits of a double, which LLVM takes for both."""
+    """A literal of type float or double: the bits of a double, which LLVM accepts for both."""
     if single and value == value and abs(value) != float("inf"):
         try:
             value = struct.unpack("<f", struct.pack("<f", value))[0]
@@ -19,7 +19,7 @@ def float_bits(value: float, single: bool) -> str:
 
 
 class Head(str):
-    """`define … {`: the first line of a function. `signature` is what stands before the brace, and before attributes."""
+    """`define … {`: the first line of a function. `signature` is the part before the attributes and the brace."""
 
     signature: str
 
@@ -62,23 +62,23 @@ class Builder:
         return name
 
     def value(self, text: str, hint: str = "v") -> str:
-        """The operand that names the result of an instruction."""
+        """The operand with the result of an instruction."""
         name = self.fresh(hint)
         self.do(f"%{name} = {text}")
         return f"%{name}"
 
     def do(self, text: str) -> None:
-        """An instruction without a result."""
+        """Adds an instruction without a result."""
         self.lines.append(f"  {text}")
 
     def slot(self, type: str, hint: str, align: int = 0) -> str:
-        """Room on the stack for a value, made when the function begins."""
+        """A stack slot for a value, allocated at the beginning of the function."""
         name = self.fresh(hint)
         self.slots.append(f"  %{name} = alloca {type}" + (f", align {align}" if align else ""))
         return f"%{name}"
 
     def start(self, label: str) -> None:
-        """Begins a block; one that is open goes on in it."""
+        """Begins a block; an open one continues in it."""
         if self.is_open:
             self.do(f"br label %{label}")
         self.lines.append(f"{label}:")
@@ -86,13 +86,13 @@ class Builder:
         self.is_open = True
 
     def jump(self, label: str) -> None:
-        """Goes to a block, if this one has not ended yet."""
+        """Jumps to a block, if this one is open."""
         if self.is_open:
             self.do(f"br label %{label}")
         self.is_open = False
 
     def branch(self, cond: str, then: str, other: str) -> None:
-        """Goes to one of two blocks."""
+        """Jumps to one of two blocks."""
         self.do(f"br i1 {cond}, label %{then}, label %{other}")
         self.is_open = False
 
@@ -103,12 +103,12 @@ class Builder:
         self.is_open = False
 
     def element(self, type: str, place: str, index: str, index_type: str = "i64", inside: bool = True) -> str:
-        """The address of an element. `inside`: it is one of the buffer's."""
+        """The address of an element. `inside`: it is inside of the buffer."""
         if index == "0":
             return place
         bounds = "inbounds " if inside else ""
         return self.value(f"getelementptr {bounds}{type}, ptr {place}, {index_type} {index}", "p")
 
     def text(self, signature: str) -> list[str]:
-        """The whole function with that signature."""
+        """The full function with that signature."""
         return [head(signature), "entry:", *self.slots, *self.lines, "}"]

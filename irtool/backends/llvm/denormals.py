@@ -1,4 +1,4 @@
-"""The mode in which a processor takes denormal numbers for zeros, switched around a run: see `backends.c.denormals`."""
+"""The processor's mode that treats denormal numbers as zeros, switched around a run: see `backends.c.denormals`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _FPCR = 1 << 24
 
 
 def architecture(triple: str) -> str:
-    """The architecture of a triple, or of this machine; one whose mode is not known is empty."""
+    """The architecture of a triple, or of this machine; empty for one without a known mode."""
     name = (triple.split("-")[0] or platform.machine()).lower()
     name = _NAMES.get(name, name)
     return name if name in (X86, ARM) else ""
 
 
 def declarations(architecture: str) -> list[str]:
-    """What the instructions below call."""
+    """Declarations of the functions that the instructions below call."""
     if architecture == X86:
         return ["declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)"]
     return ["declare i64 @llvm.aarch64.get.fpcr()", "declare void @llvm.aarch64.set.fpcr(i64)"]
@@ -41,7 +41,7 @@ def flush(b: Builder, architecture: str) -> str:
 
 
 def restore(b: Builder, architecture: str, before: str) -> None:
-    """Restores the mode that `flush` gave."""
+    """Restores the mode that `flush` returned."""
     if architecture == X86:
         b.do(f"call void @llvm.x86.sse.ldmxcsr(ptr {before})")
     else:

@@ -1,7 +1,7 @@
 """Scalar expressions as LLVM instructions.
 
-An expression is a DAG; every node is computed once. What stands in a branch that may not be evaluated (`if_then_else`, the
-right of `and`/`or`) is computed in blocks of its own.
+An expression is a DAG; every node is computed once. Nodes of a branch that may not be evaluated (`if_then_else`, the right of
+`and`/`or`) are computed in blocks of their own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .library import Library
 from .types import literal, value_type
 
 _INTRINSICS = {"sqrt", "fabs", "floor", "ceil", "trunc", "round", "nearbyint", "copysign"}
-"""Functions that LLVM has itself, with exactly the results of libm."""
+"""LLVM's own functions with exactly the results of libm."""
 _COMPARE = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne"}
 _FLOAT = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 _DIVISIONS = {"floordiv": "div", "truncdiv": "div", "floormod": "rem", "truncmod": "rem"}
@@ -35,8 +35,11 @@ _INT = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
 
 
 class Expressions:
-    """Writes the expressions of one function. `load` gives the value of an element whose index is computed; `wide`: int32 is
-    computed in 64 bits, as indices may be that large; `contract`: products and sums may be rounded once."""
+    """Writes the expressions of one function.
+
+    `load` returns the element at a computed index; `wide`: int32 is computed in 64 bits, as indices may be that large;
+    `contract`: products and sums may be rounded once.
+    """
 
     def __init__(
         self,
@@ -56,7 +59,7 @@ class Expressions:
         self.variables: dict[Expr, str] = {}
 
     def type(self, dtype: str) -> str:
-        """The type that numbers of the dtype are computed in."""
+        """The type in which numbers of the dtype are computed."""
         return "i64" if self.wide and dtype == "int32" else value_type(dtype)
 
     def write(self, e: Expr) -> str:
@@ -178,7 +181,7 @@ class Expressions:
         raise IrError(f"no LLVM IR for {op} on {dtype}")
 
     def _widened(self, value: str, dtype: str) -> str:
-        """What has been computed in the dtype's own width, as it is computed with here."""
+        """A value in the dtype's own width, converted to the type of arithmetic."""
         return self.b.value(f"sext i32 {value} to i64") if self.wide and dtype == "int32" else value
 
     def _narrowed(self, value: str, dtype: str) -> str:
@@ -233,20 +236,20 @@ class Expressions:
         if name == "exp10":
             return self._outside("pow", t, [literal(10.0, "float64"), kids[0]])
         if name == PRODUCT:
-            return self.b.value(f"fmul {t} {kids[0]}, {kids[1]}")  # no flag: nothing is contracted with it
+            return self.b.value(f"fmul {t} {kids[0]}, {kids[1]}")  # no flag: the product is not contracted
         if name in LIBM:
             return self._outside(LIBM[name], t, kids)
         raise IrError(f"no LLVM IR for the intrinsic {name}")
 
     def _operand(self, value: str, source: str, function: str) -> tuple[str, str]:
-        """An operand of a support function, in its own width; `pack2_i16` takes bytes, too."""
+        """An operand of a function of words; `pack2_i16` takes bytes, too."""
         if function == PACK_WIDE and dtypes.bits(source) == 8:
             how = "zext" if dtypes.is_unsigned(source) else "sext"
             return "i16", self.b.value(f"{how} i8 {value} to i16")
         return value_type(source), self._narrowed(value, source)
 
     def _outside(self, name: str, t: str, args: Sequence[str]) -> str:
-        """A call of libm, or of LLVM's own twin of that."""
+        """A call of a function of libm, or of LLVM's own equivalent."""
         symbol = (
             f"llvm.{name}.{'f32' if t == 'float' else 'f64'}" if name in _INTRINSICS else name + "f" * (t == "float")
         )

@@ -49,7 +49,7 @@ class HostWriter:
         self.places: dict[Slot, str] = {}
 
     def write(self) -> list[str]:
-        """The whole function. It returns 0, or 1 where the workspace is too small."""
+        """The text of the function, which returns 0, or 1 for a workspace that is too small."""
         f, b = self.function, self.b
         params = []
         for s in (*f.params, *f.results):
@@ -72,7 +72,7 @@ class HostWriter:
         return b.text(f"define internal i32 @{self.symbols[f.name]}({', '.join(params)}) nounwind")
 
     def _temporaries(self) -> None:
-        """Addresses in the frame, in front of everything: any block may use them."""
+        """Addresses in the frame, at the beginning of the function: any block may use them."""
         for s in steps(self.function.body):
             for slot in (*s.reads, *s.writes):
                 slot = slot.resolve()
@@ -87,7 +87,7 @@ class HostWriter:
         return self.constant(slot, self.b) if slot.kind == CONSTANT else self.places[slot]
 
     def _steps(self) -> None:
-        """By an explicit stack; what is to be done after a part is a function on it."""
+        """Steps by an explicit stack; a function on it runs after the steps of a part."""
         b = self.b
         stack: list[Step | Callable[[], Any]] = list(reversed(self.function.body))
         heads: list[tuple[str, int]] = []
@@ -145,7 +145,7 @@ class HostWriter:
         stack += [lambda: b.start(end), *reversed(s.other), to_other, *reversed(s.then)]
 
     def _loop(self, s: Loop, stack: list[Any], heads: list[tuple[str, int]]) -> None:
-        """Each iteration is of the body whose number the last one left behind."""
+        """A loop, each iteration of which has the body whose number the one before stored."""
         b = self.b
         head, end = b.fresh("loop"), b.fresh("end")
         bodies = [b.fresh("body") for _ in s.bodies]

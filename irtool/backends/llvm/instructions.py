@@ -1,4 +1,4 @@
-"""Functions that an instruction computes, by the LLVM IR of its row."""
+"""Functions computed by one instruction, from the LLVM IR of its row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .small_c.types import Type
 def define_by_instruction(
     symbol: str, row: Row, form: Form, lanes: int, result: Type, operand: Type
 ) -> tuple[list[str], list[str]]:
-    """The definition of a function `acc + dot(a, b)`, and the declarations of what it calls.
+    """The definition of a function `acc + dot(a, b)`, and the declarations of its callees.
 
     Args:
         result, operand: the types of `acc`, and of `a` and `b`.

@@ -10,15 +10,15 @@ from .small_c import compile_function, declare
 from .small_c.signatures import signature
 
 _ALONE = "irt_vproduct_"
-"""Beginning of the names of functions whose products are rounded before they are added to anything."""
+"""The beginning of the names of functions whose products are rounded before they are added."""
 
 
 class Library:
-    """Collects functions by name; `lines` gives their definitions, and `declarations` what is outside.
+    """Collects functions by name; `lines` gives their definitions, and `declarations` those of external functions.
 
     Args:
         contract: products and sums may be rounded once.
-        macros: what a C compiler for the processor defines, each between spaces: functions are computed by its instructions.
+        macros: the macros of a C compiler for the processor, each between spaces, from which its instructions follow.
     """
 
     def __init__(self, contract: bool, macros: str = "") -> None:
@@ -51,7 +51,7 @@ class Library:
         return f"@{symbol}"
 
     def outside(self, declaration: str) -> None:
-        """Notes a function of libm, or one of LLVM's own."""
+        """Adds a function of libm, or one of LLVM's own."""
         self._declared[declaration] = None
 
     def lines(self) -> list[str]:
@@ -72,5 +72,5 @@ class Library:
         return [line for name in sorted(done) for line in (*done[name], "")]
 
     def declarations(self) -> list[str]:
-        """What is declared: once each function, sorted."""
+        """The declarations of external functions, each once, sorted."""
         return sorted(self._declared)

@@ -1,7 +1,7 @@
-"""Checks of a triple, a processor and its features against those that LLVM knows.
+"""Checks of a triple, a processor and its features against LLVM's lists.
 
-LLVM tells of an unknown processor on standard error, goes on without it, and may then end the process that asked: so a process
-of its own asks.
+LLVM reports an unknown processor on standard error, continues without it, and may then end its process: so the check runs in a
+process of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ llvm.Target.from_triple(sys.argv[1]).create_target_machine(sys.argv[2], sys.argv
 
 @cache
 def check_names(triple: str, cpu: str, features: str) -> None:
-    """Raises UsageError if LLVM, as llvmlite has it, does not know them. Takes 0.2 seconds."""
+    """Raises UsageError if llvmlite's LLVM does not know one of them. Takes 0.2 seconds."""
     command = python_command(_PROBE, triple, cpu, features)
     if not command:
         return

@@ -38,12 +38,12 @@ from .vectors import VectorPrinter
 
 
 def select_for_llvm(strict: bool) -> Selection:
-    """The forms that LLVM IR has: `strict`, functions of vectors with the results of libm only."""
+    """The forms that LLVM IR supports. `strict`: only functions of vectors with the results of libm."""
     return Selection(partial(function_for, strict=strict))
 
 
 class KernelWriter:
-    """Writes one kernel: `write()` gives its lines. `symbol` is what it is called by."""
+    """Writes one kernel: `write()` returns its lines. `symbol` is its name."""
 
     def __init__(self, kernel: Kernel, symbol: str, library: Library, strict: bool) -> None:
         self.kernel = kernel
@@ -57,7 +57,7 @@ class KernelWriter:
         self.vector = self.nest.has_vectors
 
     def write(self) -> list[str]:
-        """The whole function."""
+        """The text of the kernel."""
         k = self.kernel
         aliased = k.aliased
         params = []
@@ -75,7 +75,7 @@ class KernelWriter:
     # -- statements ----------------------------------------------------------------------------------------------------
 
     def _statements(self, root: Stmt) -> None:
-        """Statements by an explicit stack; what is to be done after a part is a function on it."""
+        """Statements by an explicit stack; a function on it runs after the statements of a part."""
         stack: list[Stmt | Callable[[], None]] = [root]
         while stack:
             s = stack.pop()
@@ -182,7 +182,7 @@ class KernelWriter:
         return is_variable(b, self.vector)
 
     def _slot(self, b: Buffer, indices: Sequence[Expr]) -> str:
-        """The place of an element of such a buffer."""
+        """The address of an element of such a buffer."""
         if b.scope != Scope.REGISTER:
             return self.places[b]
         place = self.registers[b, constant_indices(indices[:-1])]
@@ -211,7 +211,7 @@ class KernelWriter:
         self.b.do(f"store {t} {value}, ptr {place}")
 
     def _element(self, b: Buffer, indices: Sequence[Expr]) -> str:
-        """The place of an element in memory."""
+        """The address of an element in memory."""
         return self.b.element(stored_type(b.dtype), self.places[b], self.expressions.index(indices[0]))
 
     def _prefetch(self, s: Prefetch) -> None:

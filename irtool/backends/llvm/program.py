@@ -26,7 +26,7 @@ from .nest import KernelWriter
 
 @dataclass(frozen=True)
 class LlvmText:
-    """What the backend writes: `NAME.ll`, `NAME.h`, the buffers of `NAME.bin`, and what things are called."""
+    """The LLVM IR of a program: `NAME.ll`, `NAME.h`, the buffers of `NAME.bin`, and the names in them."""
 
     source: str
     header: str
@@ -43,13 +43,13 @@ class LlvmOptions:
     """Options of the LLVM IR of a program.
 
     Attributes:
-        keep: where constants are kept: `auto`, `inline` or `file`.
-        strict: no own functions in the place of libm's, no products and sums that are rounded once.
-        verified: weights that are loaded from a file are checked against their digest.
-        triple: what code is made for; empty: whatever the compiler makes code for.
-        attributes: of every function, such as `"target-cpu"="x86-64-v3"`.
+        keep: the storage of constants: `auto`, `inline` or `file`.
+        strict: no own functions in place of libm's, no products and sums that are rounded once.
+        verified: check the digest of weights that are loaded from a file.
+        triple: the target triple; empty: the compiler's default.
+        attributes: attributes of every function, such as `"target-cpu"="x86-64-v3"`.
         banner: lines of the comments at the beginning of the files.
-        macros: what a C compiler for the processor defines, each between spaces: instructions follow from them.
+        macros: the macros of a C compiler for the processor, each between spaces: instructions follow from them.
     """
 
     keep: str
@@ -62,7 +62,7 @@ class LlvmOptions:
 
 
 class ProgramWriter:
-    """Writes one program, scheduled and with its memory planned."""
+    """Writes one scheduled program with planned memory."""
 
     def __init__(self, program: Program, name: str, options: LlvmOptions) -> None:
         self.program = program
@@ -84,7 +84,7 @@ class ProgramWriter:
         self.library = Library(not options.strict, options.macros)
         flushes = not options.strict and computes_in_floats(program.kernels)
         self.architecture = denormals.architecture(options.triple) if flushes else ""
-        """The one whose mode of denormal numbers a run switches; empty where it switches none."""
+        """The architecture whose mode of denormal numbers a run switches; empty if it switches none."""
         self.arena_bytes = arena_bytes(program)
         self.stack_bytes = stack_bytes(program, recursion_depth(program))
         self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}
@@ -93,7 +93,7 @@ class ProgramWriter:
         self.offsets = kept.offsets(program.constants) if self.keep == kept.FILE else {}
 
     def write(self, folder: Path | None = None) -> LlvmText:
-        """The text of everything; the weights file is written into the folder, if there is one."""
+        """The text of the program; the weights file is written into the folder, if there is one."""
         kernels = self._kernels()
         stored = None
         if self.keep == kept.FILE:
@@ -196,7 +196,7 @@ class ProgramWriter:
         base = b.value(f"getelementptr inbounds i8, ptr %arena, i64 {skipped}", "base")
         arguments = ", ".join([*tensors, f"ptr {base}", f"ptr {end}"])
         before = denormals.flush(b, self.architecture) if self.architecture else ""
-        # Inside of this function, arithmetic could move past the switches.
+        # If the steps were inlined here, arithmetic could move past the switches.
         apart = " noinline" if before else ""
         code = b.value(f"call i32 @{self.functions[e.function.name]}({arguments}){apart}", "code")
         if before:
@@ -219,7 +219,7 @@ class ProgramWriter:
 
 
 def _refuse(b: Builder, cond: str, code: int) -> None:
-    """Returns an error where the condition holds."""
+    """Returns an error if the condition holds."""
     refuse, go = b.fresh("refuse"), b.fresh("go")
     b.branch(cond, refuse, go)
     b.start(refuse)

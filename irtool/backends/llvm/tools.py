@@ -24,13 +24,13 @@ from ..toolchain.described import ALWAYS, MACHINES, described_machine, instructi
 from .names import check_names
 
 OLDEST = 15
-"""The first clang whose opaque pointers are more than an experiment: 14 crashes on loops."""
+"""The first clang with reliable opaque pointers: 14 crashes on loops."""
 
 NEITHER = f"LLVM IR is compiled by clang {OLDEST} or later, or by the Python package llvmlite, and neither is here"
 
 
 def how_to_get_one() -> str:
-    """The help if there is neither."""
+    """The help for a machine with neither."""
     return f"install clang, name it with --cc, or build with --target=c; or {install_line('llvm')}"
 
 
@@ -39,7 +39,7 @@ _LEVELS = {"x86-64-v3": MACHINES["haswell"], "x86-64-v4": MACHINES["skylake"]}
 
 
 def _without_tiles(machine: VectorTarget) -> VectorTarget:
-    """The machine without matrix tiles: there is no LLVM IR for them."""
+    """The machine without matrix tiles, for which the backend has no LLVM IR."""
     return replace(machine, byte_tiles=1, pair_tiles=1)
 
 
@@ -59,8 +59,8 @@ class Clang:
 
     @classmethod
     def find(cls, cc: str, mcpu: str, triple: str, strict: bool, cflags: str) -> Clang | None:
-        """The clang that is named, that of CC, or one on the PATH, `clang` before `clang-19` and its like, the newest of these
-        first; None if there is none that is new enough.
+        """The given clang, that of CC, or one on the PATH: `clang` before `clang-19` and others with a version, newest first;
+        None without one that is new enough.
 
         Raises UsageError for a command that is not clang, or is too old.
         """
@@ -80,7 +80,7 @@ class Clang:
 
     @property
     def flags(self) -> list[str]:
-        """What a `.ll` file is compiled with."""
+        """The flags for a `.ll` file."""
         more = [f for f in self.compiler.more if not f.startswith("--target=")]
         cross = [f"--target={self.triple}"] if self.triple else []
         return ["-O3", "-fPIC", *cross, *self.compiler.processor_flags, "-Wno-override-module", *more]
@@ -94,18 +94,18 @@ class Clang:
         return _without_tiles(self.compiler.machine())
 
     def compile(self, source: str, target: str, folder: Path) -> None:
-        """An object file of a `.ll` file. Raises ToolError."""
+        """Compiles a `.ll` file to an object file. Raises ToolError."""
         self.compiler.run([*self.flags, "-c", "-o", target, source], folder)
 
     def link(self, source: str, target: str, folder: Path) -> None:
-        """A shared library of an object file. Raises ToolError."""
+        """Links an object file to a shared library. Raises ToolError."""
         cross = [f"--target={self.triple}"] if self.triple else []
         self.compiler.run(["-shared", *cross, "-o", target, source, "-lm"], folder)
 
 
 @cache
 def _versioned(path: str) -> tuple[str, ...]:
-    """The clangs on a PATH that have their version in their name, as distributions install several: newest first."""
+    """The clangs on a PATH with a version in their names, as distributions install several: newest first."""
     versions: set[int] = set()
     for folder in path.split(os.pathsep):
         with suppress(OSError):
@@ -114,7 +114,7 @@ def _versioned(path: str) -> tuple[str, ...]:
 
 
 def _version(command: tuple[str, ...]) -> int:
-    """The major version of a clang; 0 for what is none."""
+    """The major version of a clang; 0 for other commands."""
     match = re.search(r"#define __clang_major__ (\d+)", read_macros(command)[0])
     return int(match[1]) if match else 0
 
@@ -153,14 +153,14 @@ class InProcess:
         return f" {' '.join((*ALWAYS.get(architecture, ()), *(s.macro for s in sets)))} "
 
     def machine(self) -> VectorTarget:
-        """The width and number of vector registers, as far as they follow from the processor's features, and its caches."""
+        """The width and number of vector registers, from the processor's features, and its caches."""
         if self.described is not None:
             return _without_tiles(vectors_of(self.described.macros).resized(dict(self.described.sizes)))
         sizes = cache_sizes("native" if self.is_host else self.cpu)
         return _without_tiles(vectors_of(self.macros).resized(sizes))
 
     def compile(self, text: str, target: Path, strict: bool) -> None:
-        """An object file of LLVM IR text. Raises ToolError."""
+        """Compiles LLVM IR text to an object file. Raises ToolError."""
         llvm = self.llvm
         try:
             module = llvm.parse_assembly(text)
@@ -178,7 +178,7 @@ class InProcess:
 
 
 class ObjectLibrary(CompiledFunctions):
-    """An object file that llvmlite has loaded: no linker is needed. Each instance has code and weights of its own."""
+    """An object file loaded by llvmlite, without a linker. Each instance has code and weights of its own."""
 
     def __init__(self, path: Path, name: str, weights: Path | None) -> None:
         super().__init__(name)
@@ -206,7 +206,7 @@ class ObjectLibrary(CompiledFunctions):
 
 
 def linker() -> list[str]:
-    """A command that makes a shared library of an object file; empty if there is none."""
+    """A command that links an object file to a shared library; empty without one."""
     for command in (["cc", "-shared"], ["gcc", "-shared"], ["ld", "-shared"], ["ld.lld", "-shared"]):
         if shutil.which(command[0]) is not None:
             return command

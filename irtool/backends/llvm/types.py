@@ -10,7 +10,7 @@ from .builder import float_bits
 
 
 def value_type(dtype: str) -> str:
-    """The type that a value of the dtype is computed in; bools are `i1`."""
+    """The type in which values of the dtype are computed; bools are `i1`."""
     if dtype in HALVES or dtype == "float32":
         return "float"
     if dtype == "float64":
@@ -29,7 +29,7 @@ def stored_type(dtype: str) -> str:
 
 
 def lane_type(dtype: str) -> str:
-    """The type of a lane; vectors of float16 are computed with in 16 bits, as others are of float32."""
+    """The type of a lane: vectors of float16 are computed in 16 bits, others of 16-bit floats in float32."""
     return "half" if dtype == HALF else value_type(dtype)
 
 

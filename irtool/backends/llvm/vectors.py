@@ -23,7 +23,7 @@ _HALF_COMPARISONS = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal"
 """Functions of vectors of float16 by name (see `vectors.halves`)."""
 
 _ROUNDING = {"floor", "ceil", "trunc", "round", "nearbyint", "sqrt", "fabs", "copysign"}
-"""Functions that LLVM has itself, for vectors too."""
+"""LLVM's own functions, for vectors too."""
 
 
 class VectorPrinter:
@@ -72,7 +72,7 @@ class VectorPrinter:
             self.b.do(f"store {whole} {row}, ptr {self._address(s.target, t, to, k * s.down)}, {align}")
 
     def _joined(self, t: VectorType, parts: list[str]) -> str:
-        """Vectors one after the other as one."""
+        """Several vectors concatenated to one."""
         while len(parts) > 1:
             width = t.lanes // len(parts)
             half = VectorType(t.dtype, width)

@@ -1,4 +1,4 @@
-"""Constants of a program: in its text, or in the file `NAME.bin`, which is that of the C backend."""
+"""Constants of a program: in its text, or in the file `NAME.bin`, which has the format of the C backend."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ declare i32 @fclose(ptr)
 declare ptr @malloc(i64)
 declare void @free(ptr)
 """
-"""What the functions below keep, and what they call."""
+"""The data of the functions below, and declarations of their callees."""
 
 _ARE_OWN = """\
 entry:
@@ -60,7 +60,7 @@ look:
 no:
   ret i1 false
 """
-"""Whether bytes are those of the weights file of this program."""
+"""The function that returns True for the bytes of this program's weights file."""
 
 _SET = """\
 entry:
@@ -72,7 +72,7 @@ take:
 refuse:
   ret i32 2
 """
-"""Takes the bytes of a weights file, if they are those of this program."""
+"""The function that sets the weights, if the bytes are those of this program's weights file."""
 
 _LOAD = """\
 entry:
@@ -141,12 +141,12 @@ unread:
 
 
 def accessors(name: str, size: int, beginning: bytes, digest: str) -> list[str]:
-    """`NAME_set_weights` and `NAME_load_weights`, with the meaning that `NAME.h` gives them. The file is read into memory.
+    """`NAME_set_weights` and `NAME_load_weights`, as `NAME.h` describes them. The file is read into memory.
 
     Args:
         size: bytes of the file.
         beginning: its first bytes.
-        digest: symbol of the function that gives the digest of the contents; empty if they are not checked.
+        digest: symbol of the function that computes the digest of the contents; empty for no check.
     """
     identity = ", ".join(f"i8 {b}" for b in beginning[:32])
     check = ["  br label %take"]
@@ -244,12 +244,15 @@ part_end:
 done:
   ret i64 %result_next
 """
-"""The function of the digest. Lanes are on the stack, a part of them at a time; a part begins where the one before it ends in each row."""
+"""The function of the digest. Lanes are on the stack, a part of them at a time; a part begins where the one before it ends in
+each row."""
 
 
 def digest_function(symbol: str, stack_bytes: int = ROW) -> list[str]:
-    """The digest of `backends.interface.weights_digest` as a function of bytes and their number, a multiple of 64; with as many lanes at a
-    time as so many bytes of stack have room for: each time, it reads a part of every row."""
+    """The digest of `backends.interface.weights_digest` as a function of bytes and their number, a multiple of 64.
+
+    It computes as many lanes at a time as fit in `stack_bytes`: each time, it reads a part of every row.
+    """
     t = f"<{_STEP} x i64>"
     lanes = lanes_within(stack_bytes)
     factor = FACTOR - (1 << 64) if FACTOR >> 63 else FACTOR

@@ -3,9 +3,9 @@
 team.c          threads that run a network together, see `backends.c.team`
 threads.c       the number of threads of a run
 denormals.c     the mode in which denormal numbers are zeros, see `backends.c.denormals`
-weights.c       the bytes of a weights file, handed over or loaded
+weights.c       the bytes of a weights file, passed or loaded
 
-A `$word` in a file is left open for the program: names, and numbers.
+The program fills in each `$word` of a file: names, and numbers.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ def runtime(file: str) -> str:
 
 
 def fill_runtime(file: str, **values: str | int) -> str:
-    """The text with its words. Raises KeyError if one is missing."""
+    """The text with its words filled in. Raises KeyError for a missing word."""
     return Template(runtime(file)).substitute(values)

@@ -1,9 +1,8 @@
-"""Compiles the functions that expressions call (`backends.formulas`) to LLVM IR.
+"""A compiler of the functions that expressions call (`backends.formulas`) to LLVM IR.
 
-These are written once, in a small part of C: numbers and vectors of GCC's kind, local variables, `if`, `for`, `return`, the
-operators, unions that reinterpret bits. There are no structs, no strings, no arrays. So both backends compute by the same
-formulas, in the same order. Of what is conditional for the preprocessor, what follows `#else` is taken: the part that needs no
-compiler of a certain kind.
+These are written once, in a small part of C: numbers, GCC's vectors, local variables, `if`, `for`, `return`, the operators, and
+unions that reinterpret bits; without structs, strings and arrays. So both backends compute by the same formulas, in the same
+order. Preprocessor conditions select the text after `#else`, which needs no certain compiler.
 
 tokens        words and marks
 types         types, operands, numbers

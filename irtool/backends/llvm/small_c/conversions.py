@@ -1,4 +1,4 @@
-"""C's implicit operations on operands: reads of places, conversions of types, the common type of two."""
+"""C's implicit operations on operands: loads, conversions of types, the common type of two."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Conversions:
         return self.b.value(f"icmp ne {v.type} {v.text}, 0")
 
     def promoted(self, v: Value) -> Value:
-        """C computes with narrow integers, and with what comparisons give, as int."""
+        """The value as int for narrow integers and results of comparisons, as in C."""
         if not v.type.lanes and not v.type.is_float and v.type.bits < 32:
             return self.converted(v, INT)
         return v
 
     def common(self, a: Value, b: Value) -> Type:
-        """The type that two operands are combined in."""
+        """The common type of two operands."""
         if a.type.lanes or b.type.lanes:
             return a.type if a.type.lanes else b.type
         for t in (DOUBLE, FLOAT):
@@ -49,7 +49,7 @@ class Conversions:
         return Type(f"i{widest}", not unsigned)
 
     def converted(self, v: Value, t: Type) -> Value:
-        """The value as C converts it; a scalar beside a vector is in each of its lanes."""
+        """The value converted as in C; a scalar operand of a vector is broadcast to its lanes."""
         v = self.loaded(v)
         if t.lanes and not v.type.lanes:
             one = self.converted(v, Type(t.element, t.signed))
@@ -61,7 +61,7 @@ class Conversions:
         return self.convert_lanes(v, t)
 
     def convert_lanes(self, v: Value, t: Type) -> Value:
-        """Number by number."""
+        """The value converted lane by lane."""
         s = v.type
         if str(s) == str(t):
             return Value(t, v.text, literal=v.literal)
@@ -81,7 +81,7 @@ class Conversions:
         return Value(t, self.b.value(f"{how} {s} {v.text} to {t}"))
 
     def cast(self, v: Value, t: Type) -> Value:
-        """`(type)value`: of vectors, the bits."""
+        """`(type)value`: for vectors, a reinterpretation of the bits."""
         if not v.type.lanes and not t.lanes:
             return self.convert_lanes(v, t)
         if str(v.type) == str(t):

@@ -31,7 +31,7 @@ _INTRINSICS = {"sqrt", "fabs", "floor", "ceil", "trunc", "round", "nearbyint", "
 
 
 class Expressions(Tokens, Conversions):
-    """Reads expressions and writes what computes them; each method gives the operand of what it has read."""
+    """Reads expressions and writes their instructions; each method returns the operand of its expression."""
 
     def __init__(self, text: str, contract: bool) -> None:
         Tokens.__init__(self, text)
@@ -104,7 +104,7 @@ class Expressions(Tokens, Conversions):
         return left
 
     def short_circuit(self, operator: str, left: Value, right: Callable[[], Value]) -> Value:
-        """Neither side has effects, so both are computed."""
+        """`&&` or `||` with both sides computed, as neither has effects."""
         a, b = self.truth(left), self.truth(right())
         return Value(BOOL, self.b.value(f"{'and' if operator == '&&' else 'or'} i1 {a}, {b}"))
 
@@ -182,7 +182,7 @@ class Expressions(Tokens, Conversions):
         return self.names[word]
 
     def shuffle(self) -> Value:
-        """`__builtin_shuffle(a, b, (irt_i32x4){0, 4, 1, 5})`, of one vector or of two."""
+        """`__builtin_shuffle(a, b, (irt_i32x4){0, 4, 1, 5})` of one vector or of two."""
         vectors: list[Value] = []
         while not (self.token == "(" and self.type_here(self.at + 1) is not None and self.tokens[self.at + 3] == "{"):
             vectors.append(self.loaded(self.ternary()))

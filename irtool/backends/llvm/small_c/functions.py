@@ -197,7 +197,7 @@ class _Function(Expressions):
 
 
 def declare(text: str) -> str:
-    """Notes the types of the function that a text defines, and gives its name."""
+    """Records the types of the function that a text defines, and returns its name."""
     compiler = Expressions(text, False)
     result = compiler.type()
     name = compiler.step()

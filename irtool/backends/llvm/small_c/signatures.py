@@ -1,4 +1,4 @@
-"""The types of functions, by the heads of their definitions."""
+"""The types of functions, from the heads of their definitions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _SIGNATURES: dict[str, tuple[Type, list[Type]]] = {}
 
 
 def signature(name: str) -> tuple[Type, list[Type]]:
-    """The types of a function of ours, by the head of its definition; noted by `declare`."""
+    """The types of one of our functions, from the head of its definition; `declare` records them."""
     return _SIGNATURES[name]
 
 
 def note(name: str, result: Type, params: list[Type]) -> None:
-    """Notes the types of a function."""
+    """Records the types of a function."""
     _SIGNATURES[name] = result, params

@@ -11,7 +11,7 @@ _TOKEN = re.compile(
 
 
 def preprocess(text: str) -> str:
-    """Without comments; of what is conditional the last part, if it is for all other cases, or else nothing."""
+    """The text without comments, and with the last branch of each condition if that is an `#else`, otherwise no branch."""
     lines: list[str] = []
     stack: list[tuple[int, bool]] = []
     for line in re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split("\n"):

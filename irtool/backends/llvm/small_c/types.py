@@ -54,7 +54,7 @@ def named_type(word: str) -> Type | None:
 
 @dataclass
 class Value:
-    """An operand with its type. `place`: where it can be assigned to: a stack slot, and the lane of a vector in it."""
+    """An operand with its type. `place`: the location for assignments: a stack slot, and the lane of a vector in it."""
 
     type: Type
     text: str
@@ -74,7 +74,7 @@ class Compiled:
 
 
 def number(word: str) -> Value:
-    """The operand of a number as C writes it: `0x7fffffffu`, `1.5f`, `3`."""
+    """The operand of a number in C: `0x7fffffffu`, `1.5f`, `3`."""
     if word[:2].lower() == "0x" and "p" not in word.lower():
         value = int(word.rstrip("uUlL"), 16)
         is_long, unsigned = "l" in word.lower(), "u" in word.lower() or value >> 31 == 1
