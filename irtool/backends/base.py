@@ -295,5 +295,5 @@ def find_backend(name: str) -> type[Backend]:
         have = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
         hint = nearest(name, names)
         listing = f"the backends are {have}"
-        raise UsageError(f"there is no backend {name}", help=f"{hint} {listing}" if hint else listing)
+        raise UsageError(f"unknown backend {name}", help=f"{hint} {listing}" if hint else listing)
     return backend

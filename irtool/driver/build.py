@@ -68,7 +68,7 @@ def build(module: Module | Expr, options: BuildOptions) -> Artifact:
             or a text: `tir`, the scheduled program, or `isel`, the program after instruction selection.
         kernel: a regular expression: of a text, only the kernels whose names have a match of it.
         mcpu: processor, as the compiler takes it; `native` is this one (of a cross compiler: its default), `none` leaves it to
-            the compiler; several levels with commas between them, or `portable`: code for each level, chosen where it runs.
+            the compiler; several levels with commas between them, or `portable`: code for each level, chosen when it is loaded.
             By default `portable` for `emit="c"`, else `native`. This flag and those that follow are the backend's: None leaves each as the
             target says. One that the backend does not have, or that the target gives another value, is refused.
         vector: vector types where the compiler has them, or (False, `none`) scalar code only.

@@ -96,9 +96,9 @@ def _no_room(program: Program, function: HostFunction, buffer: str, size: int) -
     few = ", ".join(map(str, program.pools))
     live = f"{function.live_bytes} bytes of @{function.name} are alive at one time"
     return IrError(
-        f"the workspace pools are too small: {buffer}, {size} bytes, has room in none of {few}",
-        help=f"{live}, and {ALIGNMENT} bytes of each pool are for its alignment; a last pool without a size hint takes what the "
-        "others have no room for",
+        f"the workspace pools are too small: {buffer}, {size} bytes, fits in none of {few}",
+        help=f"{live}, and {ALIGNMENT} bytes of each pool are for its alignment; a last pool without a size hint takes the "
+        "buffers that fit in no other",
         code=PoolsTooSmall,
     )
 

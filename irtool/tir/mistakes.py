@@ -8,9 +8,9 @@ from ..plugin.codes import code
 
 @code("E0604")
 class PoolsTooSmall(Code):
-    """Workspace or constant pools without room for all buffers of a program.
+    """Workspace or constant pools too small for all buffers of a program.
 
-    Each buffer lies whole in one pool. A last pool without a size hint takes what the others have no room for. Recursive functions,
+    Each buffer lies whole in one pool. A last pool without a size hint takes the buffers that fit in no other. Recursive functions,
     which take a frame for each call, have one arena and no pools.
     """
 

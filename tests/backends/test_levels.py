@@ -150,7 +150,7 @@ def test_wrong_levels_are_refused(mcpu: str, message: str) -> None:
 
 
 def test_levels_of_another_architecture_than_the_compilers_are_refused() -> None:
-    with pytest.raises(UsageError, match="makes code for aarch64"):
+    with pytest.raises(UsageError, match="the C compiler is for aarch64"):
         find_levels("x86-64-v2,x86-64-v3", "aarch64")
 
 

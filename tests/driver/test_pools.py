@@ -143,12 +143,12 @@ def test_pools_that_cannot_be_are_refused(text: str, target: str, message: str) 
         ({"workspace_pools": "int"}, "'int' cannot be the name of a pool"),
         ({"workspace_pools": "a b"}, "'a b' cannot be the name of a pool"),
         ({"workspace_pools": "Sram,sram"}, "differ in the case of letters only"),
-        ({"workspace_pools": "sram", "workspace_pools_size_hint_bytes": "dram:5"}, "there is no pool 'dram'"),
+        ({"workspace_pools": "sram", "workspace_pools_size_hint_bytes": "dram:5"}, "unknown pool 'dram'"),
         ({"workspace_pools": "sram", "workspace_pools_size_hint_bytes": "sram"}, "'sram' is not NAME:BYTES"),
         ({"workspace_pools": "sram", "workspace_pools_size_hint_bytes": "sram:-2"}, "'sram:-2' is not NAME:BYTES"),
         ({"workspace_pools": "sram", "workspace_pools_size_hint_bytes": "sram:64K"}, "'sram:64K' is not NAME:BYTES"),
         ({"workspace_pools": "sram", "workspace_pools_size_hint_bytes": "sram:5,sram:6"}, "the pool sram has two sizes"),
-        ({"workspace_pools_size_hint_bytes": "sram:5"}, "there is no pool 'sram'"),
+        ({"workspace_pools_size_hint_bytes": "sram:5"}, "unknown pool 'sram'"),
         ({"workspace_pools": "m", "constant_pools": "m"}, "a pool is for constants or for the workspace"),
     ],
 )  # fmt: skip
@@ -171,7 +171,7 @@ def test_each_weight_lies_in_the_first_pool_with_room(weights: str, tmp_path: Pa
     text = (tmp_path / ("net.c" if weights == "inline" else "net_weights.c")).read_text()
     assert re.search(r"NET_FLASH_POOL_ATTR const float", text) and re.search(r"NET_OSPI_POOL_ATTR const float", text)
     assert f"#define NET_FLASH_POOL_SIZE {flash['bytes']}u" in (tmp_path / "net.h").read_text()
-    with pytest.raises(UsageError, match="weights in a file lie in no pool"):
+    with pytest.raises(UsageError, match="weights in a file are in no pool"):
         irtool.build(module, bound, target="c{mcpu=none}", weights="file", flags=pools)
     with pytest.raises(IrError, match="the constant pools are too small"):
         irtool.build(module, bound, target="c{mcpu=none}", weights=weights, flags={**pools, "constant_pools": "flash"})

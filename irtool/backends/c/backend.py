@@ -78,18 +78,18 @@ class C(Backend):
     mcpu: str = flag(
         "",
         "processor, by the compiler's name; `none`: the compiler's default; `portable`, or levels such as "
-        "x86-64-v2,x86-64-v3: code for each, chosen where it runs; default: native, of emit=c portable",
+        "x86-64-v2,x86-64-v3: code for each, chosen when it is loaded; default: native, for emit=c portable",
     )
     winograd: str = flag("auto", WINOGRAD, WINOGRAD_WAYS)
     strassen: str = flag("auto", STRASSEN, STRASSEN_WAYS)
     workspace_pools: tuple[str, ...] = flag(
-        (), "parts of memory that temporaries lie in, each in the first with room: names; default: one arena"
+        (), "names of memory pools for temporaries, each in the first one that it fits in; default: one arena"
     )
     workspace_pools_size_hint_bytes: tuple[str, ...] = flag(
-        (), "sizes of workspace pools: NAME:BYTES; of others: as needed"
+        (), "sizes of workspace pools: NAME:BYTES; other pools: as needed"
     )
     constant_pools: tuple[str, ...] = flag(
-        (), "parts of memory that weights in the C lie in, each in the first with room: names"
+        (), "names of memory pools for weights in the C, each in the first one that it fits in"
     )
     constant_pools_size_hint_bytes: tuple[str, ...] = flag((), "sizes of constant pools: NAME:BYTES")
     openmp: bool = flag(False, "compile with OpenMP threads")
@@ -111,7 +111,7 @@ class C(Backend):
 
     def check(self, entries: Sequence[str], emit: str) -> None:
         if self.build_file and emit == "mlf":
-            raise UsageError("an archive has no build file beside it: with emit=mlf, build_file has no meaning")
+            raise UsageError("an archive has no build file: build_file has no meaning with emit=mlf")
         if self.api == "tvm" and len(entries) > 1:
             raise UsageError("TVM's interface has one function: name one entry only, or use api=flat")
         split_words(self.cflags, "the compiler's flags")
@@ -120,7 +120,7 @@ class C(Backend):
         if both:
             raise UsageError(f"a pool is for constants or for the workspace: {min(both).lower()} is among both")
         if self.constant_pools and self.weights == "file":
-            raise UsageError("weights in a file lie in no pool: with --constant-pools, use --weights=inline or split")
+            raise UsageError("weights in a file are in no pool: with --constant-pools, use --weights=inline or split")
 
     @property
     def keeps_denormals(self) -> bool:

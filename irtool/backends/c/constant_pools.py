@@ -47,8 +47,8 @@ class ConstantPools:
         few = ", ".join(f"{p.pool}, {p.bytes} of them taken" for p in self.pools)
         what = f"{c.name}: {c.dtype}[{', '.join(map(str, c.shape))}], {c.nbytes} bytes"
         raise IrError(
-            f"the constant pools are too small: the constant {what}, has room in none of {few}",
-            help="a last pool without a size hint takes what the others have no room for",
+            f"the constant pools are too small: the constant {what}, fits in none of {few}",
+            help="a last pool without a size hint takes the constants that fit in no other",
             code=PoolsTooSmall,
         )
 

@@ -37,9 +37,7 @@ def read_pools(flag: str, names: Sequence[str], sizes: Sequence[str]) -> tuple[P
     for text in sizes:
         name, colon, size = text.partition(":")
         if name not in names:
-            raise UsageError(
-                f"--{hints}: there is no pool {name!r}", help=nearest(name, names) or _which(option, names)
-            )
+            raise UsageError(f"--{hints}: unknown pool {name!r}", help=nearest(name, names) or _which(option, names))
         if not colon or not re.fullmatch(r"-1|[0-9]{1,13}", size) or not -1 <= int(size) <= _LARGEST or size == "0":
             raise UsageError(f"--{hints}: {text!r} is not NAME:BYTES", help=f"say, for example: --{hints}={name}:65536")
         if name in known:

@@ -148,7 +148,7 @@ def read_description(text: str) -> DescribedMachine:
     if name:
         if name not in MACHINES:
             hint = nearest(name, MACHINES)
-            raise _wrong(f"there is no machine {name!r}", f"{hint} the names are {', '.join(MACHINES)}".strip())
+            raise _wrong(f"unknown machine {name!r}", f"{hint} the names are {', '.join(MACHINES)}".strip())
         items = [*MACHINES[name].split(","), *items[1:]]
     values: dict[str, str] = {}
     for word in items:
@@ -176,7 +176,7 @@ def read_description(text: str) -> DescribedMachine:
 def _known(name: str) -> bool:
     if name not in SIZES:
         known = ("flags", "cores", *SIZES)
-        raise _wrong(f"there is nothing called {name!r}", nearest(name, known) or f"there are {', '.join(known)}")
+        raise _wrong(f"unknown word {name!r}", nearest(name, known) or f"words: {', '.join(known)}")
     return True
 
 
@@ -186,7 +186,7 @@ def _flags(text: str) -> tuple[str, ...]:
         if flag not in instruction_sets():
             raise _wrong(
                 f"no instruction set is called {flag!r}",
-                nearest(flag, instruction_sets()) or f"there are {', '.join(instruction_sets())}",
+                nearest(flag, instruction_sets()) or f"words: {', '.join(instruction_sets())}",
             )
     if len({instruction_sets()[f].architecture for f in flags}) > 1:
         raise _wrong("the flags are of several architectures")

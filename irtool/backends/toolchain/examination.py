@@ -91,9 +91,9 @@ def first_line(command: Sequence[str]) -> str:
 
 
 def _processor(compiler: Compiler) -> Iterator[Finding]:
-    purpose = "what schedules are made for" if described_machine() is not None else "runs compiled programs"
+    purpose = "the target of schedules" if described_machine() is not None else "runs compiled programs"
     yield Finding("processor", OK, processor_name(), purpose)
-    yield Finding("threads", OK, str(thread_count()), "what OpenMP takes; OMP_NUM_THREADS sets another number")
+    yield Finding("threads", OK, str(thread_count()), "OpenMP's default; OMP_NUM_THREADS sets another number")
     if shutil.which(compiler.command[0]) is None:
         return
     instructions = _instructions(compiler)
@@ -101,7 +101,7 @@ def _processor(compiler: Compiler) -> Iterator[Finding]:
         "instructions",
         OK,
         ", ".join(instructions) or "none beyond the baseline",
-        "--mcpu=native: what kernels are made of",
+        "--mcpu=native: instructions in kernels",
     )
     machine = compiler.machine()
     vectors = f"{machine.vector_bytes} bytes, {machine.registers} registers"

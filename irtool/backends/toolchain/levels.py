@@ -99,7 +99,7 @@ def find_levels(mcpu: str, architecture: str) -> tuple[ProcessorLevel, ...]:
     if len({level.macro for level in levels}) > 1:
         raise UsageError(f"mcpu={mcpu!r} has levels of several architectures")
     if levels and architecture and levels[0].macro != f"__{architecture}__":
-        raise UsageError(f"mcpu={mcpu!r}: the C compiler makes code for {architecture}")
+        raise UsageError(f"mcpu={mcpu!r}: the C compiler is for {architecture}")
     return levels
 
 
