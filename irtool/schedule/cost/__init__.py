@@ -1,6 +1,6 @@
 """Estimates in processor cycles, which strategies compare.
 
-machine          constants, each with its unit, what was measured, on which processor and when
+machine          constants, each with its unit, its measurement, the processor and the date
 register_tiles   a tile of registers: cycles per update
 tile_choice      vector axis and tile of a reduction
 row_choice       vector axis of a sum along rows, and its cycles

@@ -5,7 +5,7 @@
     parallel for t in 64: allocate data: float32[36, 8, 64] global.thread; …
 
 Arrays inside of a parallel loop stay private: the workspace has a part for each thread. Smaller arrays stay on the stack as long
-as they fit beside what compilers put there: spilled registers, and the frames of the kernels' callers.
+as they fit beside spilled registers and the frames of the kernels' callers.
 """
 
 from __future__ import annotations
