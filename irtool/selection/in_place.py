@@ -1,4 +1,4 @@
-"""Copies that are left out where the caller gives the same memory for both buffers.
+"""Copies that are skipped if the caller passes the same memory for both buffers.
 
 for i: y[i] = x[i]      ⇒      unless x and y are the same memory: for i: y[i] = x[i]
 """
@@ -21,10 +21,10 @@ class UnlessSame:
 
 
 def skip_copies(root: Stmt, updated: Sequence[tuple[Buffer, Buffer]], change: Callable[[Stmt], Stmt]) -> Stmt:
-    """The nest after a change of each statement at its top, those that copy in place in a condition.
+    """The nest after a change of each top-level statement; a condition skips those that copy in place.
 
     Args:
-        updated: the pairs (input, output) of which the output is a copy with other elements.
+        updated: the pairs (input, output) whose output is a copy with some other elements.
     """
     done: list[Stmt] = []
     for top in root.stmts if isinstance(root, Seq) else (root,):

@@ -1,4 +1,4 @@
-"""The nest of one kernel as a back end prints it."""
+"""The nest of one kernel in the forms of a back end."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Selection:
     """The forms that a back end prints, beside loops, scalars and vectors.
 
     Attributes:
-        function: gives the vector function of a call, see `vectors.lower.lower_loop`.
+        function: returns the vector function of a call, see `vectors.lower.lower_loop`.
         for_c: for compilers of C: with runs, fences, and arrays in narrow scopes.
-        tiles: blocks of sums are made in matrix tiles; of C only.
-        team: a team of threads runs the program, and shares loops; of C only.
+        tiles: blocks of sums are computed in matrix tiles; for C only.
+        team: a team of threads runs the program, and shares loops; for C only.
     """
 
     function: Callable[[Call], FunctionOf]
@@ -59,7 +59,7 @@ class KernelNest:
 
     @cached_property
     def is_wide(self) -> bool:
-        """True if 32 bits are too few for some index."""
+        """True if some index needs more than 32 bits."""
         return any(b.size >= _INDEX_LIMIT for b in all_buffers(self.kernel))
 
     @cached_property
@@ -101,7 +101,7 @@ class KernelNest:
         return self.in_vectors() if self.has_vectors else self.in_scalars()
 
     def in_vectors(self) -> Stmt:
-        """The nest in vectors, unrolled loops written out."""
+        """The nest in vectors, with unrolled loops expanded."""
         body = flat(self.kernel.body, self.simplify, lambda b: is_variable(b, vector=True))
         rule = self._tile_or_run if self.selection.for_c else self._no_form
         lowering = NestLowering(self.simplify, self.selection.function, self.kernel.native_halves, rule)
@@ -113,7 +113,7 @@ class KernelNest:
         return self._at_top(body)
 
     def in_scalars(self) -> Stmt:
-        """The nest in scalars. Beside vectors it waits for its arithmetic, not for memory."""
+        """The nest in scalars, without prefetches: scalar code waits for its arithmetic, not for memory."""
         body = self.kernel.body
         if self.selection.for_c:
             body = narrow_scopes(without_prefetches(body) if self.has_vectors else body)
@@ -139,5 +139,5 @@ class KernelNest:
 
 
 def is_variable(b: Buffer, vector: bool) -> bool:
-    """True for a buffer whose elements are variables; `vector`: of those in registers, which vectors then are."""
+    """True for a buffer whose elements are variables. `vector`: buffers in registers count, which are vectors then."""
     return (b.scope == Scope.LOCAL and b.ndim == 0) or (b.scope == Scope.REGISTER and vector)

@@ -1,4 +1,4 @@
-"""Stores that move an element and compute nothing."""
+"""Stores that copy an element unchanged."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .vectors.types import HALVES
 
 
 def moved_element(s: Store, is_variable: Callable[[Buffer], bool]) -> Load | None:
-    """The 16-bit float that a store takes from memory to memory; None for another store.
+    """The 16-bit float that a store copies from memory to memory; None for other stores.
 
-    As it is in memory it needs no conversion to the type that is computed in and back, which would change nothing but the payload
-    of NaN, and takes a hundred instructions where the processor has none for it.
+    A copy of the bits needs no conversion to the type of arithmetic and back, which would change nothing but the payload of NaN,
+    and takes a hundred instructions on processors without instructions for it.
     """
     e = s.value
     if not isinstance(e, Load) or e.dtype != s.buffer.dtype or e.dtype not in HALVES:

@@ -5,9 +5,9 @@
     for x: part[…] = …; … part[…] …                for x: float part[16];
                                                           part[…] = …; … part[…] …
 
-An array that lives across the steps of a loop makes these depend on each other. gcc 12 vectorizes such loops wrongly after it has moved the
-array's stores out of them (-O3 -mavx2, the transformed windows of a convolution beside those at a border), and rightly if each step has
-an array of its own.
+An array that lives across the steps of a loop makes these depend on each other. gcc 12 vectorizes such loops wrongly after it has
+moved the array's stores out of them (-O3 -mavx2, the transformed windows of a convolution beside those at a border), and
+correctly if each step has an array of its own.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ from ..tir.stmt import (
 
 
 def narrow_scopes(body: Stmt) -> Stmt:
-    """The nest with each array on the stack allocated in the innermost statements that no value of it leaves or enters. Loops that
-    threads share, and those over the lanes of a vector, stay inside of what was outside of them."""
+    """The nest with each array on the stack allocated in the innermost statements that no value of it leaves or enters.
+
+    Shared loops, and loops over the lanes of a vector, do not become outer loops of an allocation.
+    """
     return rewrite_stmt(body, lambda s: _narrowed(s) if isinstance(s, Allocate) else s)
 
 
@@ -55,8 +57,8 @@ def _narrowed(s: Allocate) -> Stmt:
 
 
 def _homes(body: Stmt, buffer: Buffer, nodes: list[Stmt]) -> set[Stmt]:
-    """The statements of a body, none inside of another one, in which the buffer is to be allocated: the outermost ones that are in the
-    same loops and apart from each other."""
+    """The statements of a body in which the buffer is to be allocated, none inside of another: the outermost ones in the same
+    loops that do not overlap."""
     users: set[Stmt] = set()
     for s in reversed(nodes):  # children first
         if _uses(s, buffer) or not users.isdisjoint(children(s)):
@@ -89,15 +91,15 @@ def _reads(s: Stmt, buffer: Buffer) -> list[Load]:
 
 
 def is_local(body: Stmt, buffer: Buffer) -> bool:
-    """True if every element of the buffer that the statement reads was stored by it before. False if that is not plain to see:
-    elements are compared by the structure of their indices."""
+    """True if the statement stores every element of the buffer before it reads it. False if that is not evident: elements are
+    compared by the structure of their indices."""
     return _Stored(buffer).all_reads_follow(body)
 
 
 class _Stored:
     """The elements of a buffer that were stored up to a point of a nest, as loads of them.
 
-    Of a loop that has ended, every step stored its elements: its variable becomes one for all values below its extent.
+    Every step of a finished loop stored its elements: its variable becomes one for all values below its extent.
     """
 
     def __init__(self, buffer: Buffer) -> None:
@@ -105,7 +107,7 @@ class _Stored:
         self.intern = Interner()
         self.elements: set[Expr] = set()
         self.loops: list[For] = []
-        """Around the point, outermost first."""
+        """The loops around the point, outermost first."""
         self._any: dict[tuple[int, int], Var] = {}
         """The representative of all values below an extent, by extent and by number among those of one element."""
 

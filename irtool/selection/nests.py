@@ -1,4 +1,4 @@
-"""Loop nests as backends want them: elements at one offset, unrolled loops written out, expressions in order of evaluation."""
+"""Loop nests prepared for backends: elements at one offset, unrolled loops expanded, expressions in order of evaluation."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ from ..tir.stmt import (
 
 
 def flat(body: Stmt, simplify: Simplifier, is_variable: Callable[[Buffer], bool]) -> Stmt:
-    """The nest with every element addressed by one offset, but for those of variables; equal parts of an expression become
-    one node."""
+    """The nest with every element addressed by one offset, except those of variables; common subexpressions become one node."""
     memo: dict[Expr, Expr] = {}
 
     def change(e: Expr) -> Expr:
@@ -48,7 +47,7 @@ def flat(body: Stmt, simplify: Simplifier, is_variable: Callable[[Buffer], bool]
 
 
 def unroll(body: Stmt, simplify: Simplifier) -> Stmt:
-    """A nest, simplified, with unrolled loops written out."""
+    """A nest, simplified, with unrolled loops expanded."""
 
     def change(s: Stmt) -> Stmt:
         if isinstance(s, For) and s.kind == UNROLLED and isinstance(s.extent, Const):
@@ -63,7 +62,7 @@ def unroll(body: Stmt, simplify: Simplifier) -> Stmt:
 
 
 def lower_parts(root: Stmt, lower: Callable[[Stmt], Stmt]) -> Stmt:
-    """The nest with `lower` applied to every statement, parents first; a part that becomes `Lowered` is left as it is."""
+    """The nest with `lower` applied to every statement, parents first; a part that becomes `Lowered` is not visited again."""
     done: dict[Stmt, Stmt] = {}
     stack = [(root, root, False)]
     while stack:
@@ -80,7 +79,7 @@ def lower_parts(root: Stmt, lower: Callable[[Stmt], Stmt]) -> Stmt:
 
 
 def without_prefetches(body: Stmt) -> Stmt:
-    """The nest without hints to memory."""
+    """The nest without prefetches."""
     return rewrite_stmt(body, lambda s: Seq(()) if isinstance(s, Prefetch) else s)
 
 
@@ -95,7 +94,7 @@ def computes_in_floats(kernels: Iterable[Kernel]) -> bool:
 
 
 def strict_order(roots: Sequence[Expr], known: Mapping[Expr, object]) -> tuple[list[Expr], dict[Expr, int]]:
-    """Nodes that are evaluated whenever the roots are, children first, and how often each node is used in all."""
+    """The nodes that are evaluated whenever the roots are, children first, and the number of all uses of each node."""
     seen: set[Expr] = set()
     order: list[Expr] = []
     is_whole = not known  # every node below the roots is in the order

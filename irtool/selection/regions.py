@@ -9,8 +9,8 @@ from ..tir.kernel import Kernel
 from ..tir.stmt import PARALLEL, Allocate, Buffer, For, Scope, pre_order
 
 LOOP_WORK = 1 << 18
-"""Multiply-adds of a kernel from which on each loop that threads share is a parallel region of its own: several microseconds, as much
-as a region takes where threads are awake."""
+"""Multiply-adds of a kernel from which on each shared loop is a parallel region of its own: several microseconds, the time of a
+region with threads awake."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,12 @@ class Regions:
         return self.kernel.placement.threads if self.kernel.placement else 1
 
     def is_region(self, s: For) -> bool:
-        """True for a loop that may be a region: not where it fills memory of a thread, and the workspace has a single part."""
+        """True for a loop that may be a region; false if it fills private memory of threads and the workspace has a single
+        part."""
         return s.kind == PARALLEL and self.are_there and (self.most_threads > 1 or not self.fills_own(s))
 
     def fills_own(self, s: For) -> bool:
-        """True for a loop around buffers of which each thread has its part."""
+        """True for a loop around buffers with a part for each thread."""
         return bool(self._own) and any(isinstance(x, Allocate) and x.buffer in self._own for x in pre_order(s.body))
 
     @cached_property

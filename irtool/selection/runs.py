@@ -1,4 +1,4 @@
-"""Loops whose steps multiply long words that lie one after the other: an instruction sums the products of several steps.
+"""Loops whose steps multiply contiguous long words: an instruction sums the products of several steps.
 
     for k in 10: for i in 2 (unrolled): acc[i] += dot8_s8s8(x[k], w[10*i + k])
 
@@ -17,12 +17,12 @@ from ..tir.stmt import SERIAL, Buffer, For, Seq, Stmt, Store
 from .nests import unroll
 
 WORDS = 2
-"""Long words that an instruction takes: sixteen numbers."""
+"""Long words of an instruction: sixteen numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """The place of words in a buffer; under a condition, else they are zeros."""
+    """The position of words in a buffer; under a condition, without which they are zeros."""
 
     buffer: Buffer
     first: Expr
@@ -31,7 +31,7 @@ class Words:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A sum that a step adds to: the place of the result, the dot product, and its words."""
+    """A sum that a step adds to: the position of the result, the dot product, and its words."""
 
     result: Store
     dot: str
@@ -48,12 +48,12 @@ class Run:
 
     @property
     def whole(self) -> int:
-        """Steps that instructions make together."""
+        """Steps that instructions execute together."""
         return self.extent // WORDS * WORDS
 
 
 def find_run(s: For, simplify: Simplifier) -> Run | None:
-    """The loop as such sums; None if it does something else."""
+    """The loop as such sums; None for other loops."""
     if s.kind != SERIAL or not isinstance(s.extent, Const) or s.extent.value < WORDS or not _has_long_words(s):
         return None
     body = unroll(s.body, simplify)
@@ -63,7 +63,7 @@ def find_run(s: For, simplify: Simplifier) -> Run | None:
 
 
 def last_step(run: Run, simplify: Simplifier) -> tuple[Sum, ...]:
-    """The sums of the step that is left, of an odd number of them."""
+    """The sums of the last step, for an odd number of steps."""
     last: dict[Expr, Expr] = {run.var: const(run.extent - 1, run.var.dtype)}
 
     def advanced(w: Words) -> Words:
@@ -82,7 +82,7 @@ def _has_long_words(s: Stmt) -> bool:
 
 
 def long_dot(s: Store) -> Call | None:
-    """The dot product of long words that a store adds to something; None if it does something else."""
+    """The dot product of long words that a store adds to its element; None for other stores."""
     value = s.value
     added = value.b if isinstance(value, Binary) and value.op == "+" else None
     return added if isinstance(added, Call) and added.name in LONG_DOTS else None
@@ -103,7 +103,7 @@ def _sum(s: Stmt, k: Var, simplify: Simplifier) -> Sum | None:
 
 
 def _words(e: Expr, k: Var, simplify: Simplifier) -> Words | None:
-    """Words that lie one after the other in the steps of a loop; None for others."""
+    """Words that are contiguous along the steps of a loop; None for others."""
     cond = None
     if isinstance(e, Select) and e.lazy and isinstance(e.other, Const) and not e.other.value:
         cond, e = e.cond, e.then

@@ -25,7 +25,7 @@ def support_of(e: Binary | Cast | Call, simplify: Simplifier, is_wide: bool) -> 
     """The support function of an operation; None for an operator of the language, and for a function of libm.
 
     Args:
-        is_wide: int32 is computed with in 64 bits, as an index may be that large.
+        is_wide: int32 is computed in 64 bits, as an index may be that large.
     """
     if isinstance(e, Binary):
         return _of_binary(e, simplify, is_wide)

@@ -1,4 +1,4 @@
-"""Fences behind stores past the caches: other threads see these in order no sooner.
+"""Fences behind stores past the caches, which order them for other threads.
 
 for y: copy a block, past the caches      ⇒      for y: copy a block, past the caches; fence
 """
@@ -15,7 +15,7 @@ class Fence:
 
 
 def fence_streams(root: Stmt) -> Stmt:
-    """The nest, lowered, with a fence at the end of each step of an outermost loop with such stores; of loops that threads share as one,
+    """The lowered nest with a fence at the end of each step of an outermost loop with such stores; for fused parallel loops, of
     the innermost."""
     ends: set[Stmt] = set()
     stack = [root]

@@ -44,8 +44,8 @@ class Division:
     Attributes:
         shared: loops whose steps the threads share.
         alone: the statements that one thread runs.
-        each: what every thread runs in full: it fills memory that each has for itself.
-        common: loops around these, which all threads go through in step.
+        each: the statements that every thread runs in full, as they fill private memory.
+        common: loops around these, whose steps all threads run in lockstep.
     """
 
     shared: frozenset[Stmt]
@@ -56,12 +56,12 @@ class Division:
 
 @dataclass(frozen=True)
 class Shared:
-    """Loops that are one, whose steps the threads of a team take in parts.
+    """Parallel loops that are one, whose steps the threads of a team take in parts.
 
     Attributes:
-        loops: outermost first; their extents are known.
+        loops: the loops, outermost first; their extents are known.
         share: steps of a part.
-        halved: the loop of which threads take the first half in all steps of the others first; None if there is none.
+        halved: the loop whose first half threads take first, in all steps of the others; None without one.
     """
 
     loops: tuple[For, ...]
@@ -75,7 +75,7 @@ class Shared:
 
     @property
     def parts(self) -> int:
-        """Parts, of which the last may be smaller."""
+        """The number of parts, the last of which may be smaller."""
         return -(-self.steps // self.share)
 
 
@@ -84,7 +84,7 @@ class OneThread:
 
 
 class EachThread:
-    """A statement that every thread of a team runs: it fills memory that each has for itself."""
+    """A statement that every thread of a team runs, as it fills private memory."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ def share_with_team(root: Stmt, kernel: Kernel) -> Callable[[Stmt], Stmt]:
 
 
 def _barriers(root: Stmt, division: Division) -> tuple[set[Stmt], set[Stmt]]:
-    """The statements in front of which threads wait for each other, and the loops that they wait at the end of each step of: where some
-    may still run the statements above."""
+    """The statements with a barrier in front of them, and the loops with a barrier at the end of each step: some threads may
+    still run earlier statements there."""
     before: set[Stmt] = set()
     behind: set[Stmt] = set()
     waits = False
@@ -158,8 +158,10 @@ def _barriers(root: Stmt, division: Division) -> tuple[set[Stmt], set[Stmt]]:
 
 
 def divide(body: Stmt) -> Division | None:
-    """The division of a kernel's nest; None if no loop of it can be shared. Those are not that stand inside of a shared one, or
-    where threads cannot meet, such as inside of a condition."""
+    """The division of a kernel's nest; None if no loop of it can be shared.
+
+    Loops inside of a shared one are not shared, nor loops at places without a barrier, such as inside of a condition.
+    """
     holds: set[Stmt] = set()
     stack: list[tuple[Stmt, tuple[Stmt, ...]]] = [(body, ())]
     while stack:
@@ -194,14 +196,14 @@ def divide(body: Stmt) -> Division | None:
 
 
 def _is_passed(s: Stmt) -> bool:
-    """True for a statement that all threads can go through in step, to loops inside."""
+    """True for a statement that all threads can run in lockstep, up to loops inside."""
     if isinstance(s, Lowered):
         return isinstance(s.code, TileRegion)
     return isinstance(s, Seq | Allocate) or (isinstance(s, For) and s.kind == SERIAL and _has_steps(s))
 
 
 def _has_steps(s: For) -> bool:
-    """True for a loop whose steps are known, if it has any."""
+    """True for a loop with a known number of steps, which is not 0."""
     return isinstance(s.extent, Const) and s.extent.value > 0
 
 
@@ -218,13 +220,16 @@ def runs_in_teams(program: Program) -> bool:
 
 
 def shared_work(program: Program) -> int:
-    """Stores in the loops that threads share, in one run; or bytes that these loops read, where those are more. A multiply-add is a
-    store, and takes as long as a byte does that comes from the second or third cache: products of one row are read, not computed."""
+    """Stores in the shared loops of one run, or bytes that these loops read, if those are more.
+
+    A multiply-add is a store, and takes as long as a byte from the L2 or L3 cache: products of one row are bound by reads, not by
+    arithmetic.
+    """
     return sum(times * _shared_work(kernel) for kernel, times in count_runs(program).items())
 
 
 def _shared_work(kernel: Kernel) -> int:
-    """The work of one kernel. A buffer is read once at most, a table as often as it is looked up."""
+    """The work of one kernel. A buffer counts as read once at most, a table as often as it is looked up."""
     stores = 0
     reads: Counter[Buffer] = Counter()
     stack = [(kernel.body, 1, False)]

@@ -1,4 +1,4 @@
-"""The nest of a kernel as back ends print it, in plain text: the output of `irtool build --emit=isel`.
+"""The nest of a kernel in the forms of back ends, as plain text: the output of `irtool build --emit=isel`.
 
 ::
 
@@ -15,7 +15,7 @@
           acc[0] = %4
           …
 
-An element of memory has one offset. `let` marks a vector that is kept in a variable, because several steps use it.
+An element of memory has one offset. `let` marks a vector that several steps use, and that is a variable.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from .vectors import ir
 from .vectors.types import VectorType
 
 Line = tuple[str, int]
-"""A line, and how far it is indented."""
+"""A line, and its indentation."""
 
 _TERMS = ("+", "-")
 
 _LONG = 2000
-"""A shared part of an expression whose text is longer than this has a line of its own."""
+"""Characters from which on a shared part of an expression gets a line of its own."""
 
 
 def selected_text(selection: Selection, kernel: Kernel) -> str:
@@ -100,7 +100,7 @@ class SelectedText(NestText):
         return _bare(expression_texts(self._owner, self._node, self._shortened, _LONG)(e))
 
     def _node(self, e: Expr, parts: list[str]) -> str:
-        """An expression over the texts of its operands, which keep their parentheses where these change the meaning."""
+        """An expression over the texts of its operands, with parentheses where these change the meaning."""
         if isinstance(e, Load) and not e.indices:
             return self.name(e.source) if isinstance(e.source, Buffer) else e.source.name
         has_name = isinstance(e, Binary) and e.op.isalpha() and e.op not in ("and", "or")
@@ -322,7 +322,7 @@ class SelectedText(NestText):
 
 
 class _Result:
-    """On the work list: the result of a part of a `Pick`, which is named once its steps are printed."""
+    """An entry of the work list: the result of a part of a `Pick`, which is named once its steps are printed."""
 
     def __init__(self, part: ir.Body, values: dict[ir.Value, str]) -> None:
         self.part = part
@@ -353,7 +353,7 @@ def _every(stride: int, usual: int) -> list[str]:
 
 
 def _lanes(body: Stmt) -> str:
-    """The loops over lanes that steps were made of: their variable, their lanes, and how many there are."""
+    """The loops over lanes of the steps: their variable, their lanes, and their number."""
     loops = [s for s in pre_order(body) if isinstance(s, For) and s.kind == VECTORIZED]
     if not loops:
         return ""
@@ -363,7 +363,7 @@ def _lanes(body: Stmt) -> str:
 
 
 def _configured(configuration: Configuration) -> str:
-    """The sizes of registers, those of equal size together; empty if they are configured elsewhere."""
+    """The sizes of registers, grouped by equal size; empty if they are configured elsewhere."""
     numbered = groupby(enumerate(register_shapes(configuration)) if configuration else (), lambda x: x[1])
     texts: list[str] = []
     for (rows, size), group in numbered:

@@ -1,10 +1,11 @@
-"""Blocks of sums in matrix tiles: the loops marked `tiled` (see `schedule.strategies.matrix_tile.nest`), and where registers are configured.
+"""Blocks of sums in matrix tiles: the loops marked `tiled` (see `schedule.strategies.matrix_tile.nest`), and the configuration of
+registers.
 
 for y: tiled …      ⇒      configure registers, for y: block, release them
 
-There are eight registers, which blocks use in two ways: those of 2 x 2 tiles have their sums in 0 to 3, rows of the data in 4 and 5,
-columns of the weights in 6 and 7; if there is one tile of rows, `wide`, it is 4, and weights are in 5 to 7 in turn. So all blocks of a
-kernel have one configuration, but where sums have several lengths.
+Blocks use the eight registers in two ways: those of 2 x 2 tiles have their sums in 0 to 3, rows of the data in 4 and 5, columns
+of the weights in 6 and 7; a single tile of rows, `wide`, is in 4, and weights are in 5 to 7 in turn. So all blocks of a kernel
+have one configuration, unless sums have several lengths.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ class TileBlock:
         signs: dtypes of the numbers of the data and of the weights.
         acc: the sums, in tiles of rows, rows, tiles of columns, columns.
         sums: the loops of the sum.
-        data, weights: what is read, at one place, an offset in words.
+        data, weights: the operands, at an offset in words.
         axes: the variables of the tiles of rows, the rows, the tiles of columns, the columns, the words.
-        steps: words of the sum that a tile has.
+        steps: words of the sum in a tile.
         a_row, b_row: words between rows of a tile.
         wide: registers are used for a single tile of rows.
-        configures: it configures the registers itself, as other blocks need them otherwise.
+        configures: the block configures the registers itself, as other blocks need them otherwise.
     """
 
     signs: tuple[str, str]
@@ -76,14 +77,14 @@ class TileBlock:
 
 @dataclass(frozen=True)
 class TileRegion:
-    """A statement with blocks of sums, in which each thread's registers are configured: once for all, or by each block, where
-    `configuration` is empty."""
+    """A statement with blocks of sums, in which each thread's registers are configured: once for all blocks, or, if
+    `configuration` is empty, by each block."""
 
     configuration: Configuration
 
 
 def configuration(height: int, steps: int, wide: bool) -> Configuration:
-    """The bytes for tiles of so many rows, and so many words of the sum."""
+    """The bytes for tiles of `height` rows and `steps` words of the sum."""
     columns, rows = [0] * 16, [0] * 16
     for n in range(8):
         if n < 4:
@@ -103,8 +104,8 @@ def register_shapes(configuration: Configuration) -> list[tuple[int, int]]:
 
 
 def select_tiles(root: Stmt, simplify: Simplifier) -> Stmt:
-    """The nest with a `TileBlock` for each loop marked `tiled`, in a `TileRegion`. It is lowered otherwise: elements have one offset
-    each, and the code of such loops is they themselves."""
+    """The nest with a `TileBlock` for each loop marked `tiled`, in a `TileRegion`. Otherwise the nest is lowered: elements have
+    one offset each, and such loops are unchanged."""
     return lower_parts(root, lambda s: _region(s, simplify) if _begins_tiles(s) else s)
 
 
@@ -124,8 +125,8 @@ def _region(around: Stmt, simplify: Simplifier) -> Lowered:
 
 
 def _begins_tiles(s: Stmt) -> bool:
-    """True if registers are configured in front of a loop, once for all blocks in it: it is the outermost one, but inside of loops
-    whose parts threads share each thread has registers of its own."""
+    """True if registers are configured in front of a loop, once for all blocks in it: it is parallel, or no parallel loop inside
+    has blocks. Each thread has registers of its own."""
     loop = s.code if isinstance(s, Lowered) else s
     if not isinstance(loop, For) or not _blocks(loop):
         return False
@@ -138,8 +139,8 @@ def _blocks(s: Stmt) -> list[For]:
 
 
 def _is_wide(s: For, blocks: list[For]) -> bool:
-    """True if a block with a single tile of rows uses registers in its own way: where it has more than two tiles of columns, and
-    where all blocks of the region have a single tile of rows."""
+    """True if a block with a single tile of rows uses registers in the `wide` way: it has more than two tiles of columns, or all
+    blocks of the region have a single tile of rows."""
     tiles, columns = _shape(s)
     return tiles == 1 and (columns > 2 or all(_shape(x)[0] == 1 for x in blocks))
 
@@ -173,7 +174,7 @@ def _read_block(s: For, simplify: Simplifier, wide: bool, configures: bool = Fal
     signs = ("bfloat16", "bfloat16")
     if dot is not None:
         signs = DOTS[dot.name] if dot.args[0] is data else DOTS[dot.name][::-1]
-    extent = w.steps  # a strategy gave it a constant number
+    extent = w.steps  # a strategy makes it constant
     axes = (a.var, i.var, c.var, j.var, w.var)
     a_row, b_row = rows.get(i.var, 0), deep.get(w.var, 0)
     return TileBlock(signs, acc, tuple(sums), data, weights, axes, extent, a_row, b_row, wide, configures)

@@ -1,7 +1,7 @@
-"""One of several channels that lie side by side: every second, third or fourth element, from as many vectors of neighbours.
+"""One of several interleaved channels: every second, third or fourth element, from as many contiguous vectors.
 
-Whole vectors from the first channel of the first element on are loaded, whichever channel it is. So the loads of all channels
-are the same, and compilers make them once; of four channels, half of the shuffles are the same, too.
+For any channel, full vectors are loaded from the first channel of the first element on. So all channels have the same loads,
+which compilers merge; four channels share half of the shuffles, too.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 MOST = 4
-"""Channels."""
+"""The most channels."""
 
 _NAME = re.compile(r"channel_(\d+)_(\d+)")
 
@@ -29,19 +29,19 @@ class Channel:
 
     @property
     def last(self) -> int:
-        """The number of the vector that has the elements."""
+        """The number of the vector with the elements."""
         return 2 * self.count - 2
 
     @staticmethod
     def of(name: str) -> Channel | None:
-        """The channel that a function loads; None if it loads something else."""
+        """The channel that a function loads; None for other functions."""
         match = _NAME.fullmatch(name)
         return Channel(int(match[1]), int(match[2])) if match else None
 
 
 @dataclass(frozen=True)
 class Pick:
-    """Vector `result` has elements `mask` of vectors `a` and `b` end to end. The vectors that are loaded are the first ones."""
+    """Vector `result` has elements `mask` of the concatenation of vectors `a` and `b`. The loaded vectors are the first ones."""
 
     result: int
     a: int
@@ -50,7 +50,7 @@ class Pick:
 
 
 def picks(channel: Channel, lanes: int) -> list[Pick]:
-    """The shuffles that make the vector of a channel, the last of which gives it."""
+    """The shuffles for the vector of a channel, the last of which gives it."""
     count, at, n = channel.count, channel.number, lanes
     every = tuple(2 * k + at % 2 for k in range(n))
     if count == 2:

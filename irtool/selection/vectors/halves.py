@@ -21,22 +21,22 @@ _FUNCTIONS: dict[str, str] = {
 
 
 class HalfLowering:
-    """Makes vectors of float16 for one vectorized loop."""
+    """Builds vectors of float16 for one vectorized loop."""
 
     def __init__(self, lowering: LaneLowering) -> None:
         self.lowering = lowering
 
     @property
     def type(self) -> VectorType:
-        """Of numbers in 16 bits."""
+        """The type of vectors of 16-bit numbers."""
         return VectorType(HALF, self.lowering.lanes)
 
     def widened(self, value: Value) -> Apply:
-        """The numbers in float32; it is for the caller to append it."""
+        """The numbers in float32; the caller appends it."""
         return self._call("h2f", _WIDE, VectorType(_WIDE, self.lowering.lanes), value)
 
     def narrowed(self, value: Value) -> Apply:
-        """Numbers of float32, rounded; it is for the caller to append it."""
+        """Numbers of float32, rounded; the caller appends it."""
         return self._call("f2h", _WIDE, self.type, value)
 
     def operation(self, op: str, a: Value, b: Value) -> Apply:
@@ -46,13 +46,13 @@ class HalfLowering:
         return self._call(_FUNCTIONS[op], HALF, self.type.mask if op in COMPARISONS else self.type, a, b)
 
     def call(self, e: Call, args: list[Value], body: Body) -> Value | list[Value]:
-        """The value of a call that is an instruction of processors; for other calls, the arguments in float32."""
+        """The value of a call that is one instruction; for other calls, the arguments in float32."""
         if e.name in CALLS and e.dtype == HALF:
             return self._call(e.name, HALF, self.type, *args)
         return [self._added(self.widened(a), body) if a.type.dtype == HALF else a for a in args]
 
     def cast(self, e: Cast, value: Value, body: Body) -> Value:
-        """Numbers of float16 as another type, or of another type as float16, by way of float32; it is for the caller to append it."""
+        """Numbers of float16 as another type, or of another type as float16, through float32; the caller appends it."""
         cast, source, target = self.lowering.cast, e.value.dtype, e.dtype
         if source == target:
             return Same(value.type, value)
@@ -64,7 +64,7 @@ class HalfLowering:
         return wide if target == _WIDE else cast(Cast(Cast(e.value, _WIDE), target), self._added(wide, body), body)
 
     def loaded(self, bits: Value) -> Value:
-        """Numbers of bits from memory."""
+        """Numbers from bits in memory."""
         return Bitcast(self.type, bits)
 
     def _added(self, value: Value, body: Body) -> Value:

@@ -47,7 +47,7 @@ class Lanes(Value):
 
 @dataclass(eq=False)
 class Splat(Value):
-    """A scalar in every lane; of a bool, a mask."""
+    """A scalar in every lane; for a bool, a mask."""
 
     scalar: Expr
 
@@ -68,10 +68,15 @@ class Read(Value):
 
 @dataclass(eq=False)
 class LoadVector(Value):
-    """`count` elements of a buffer, `stride` apart, from `base` on; as they are in memory. `once`: it is worth a register,
-    and must not be read again for each use. `places`: where each lane's element lies behind `base`, if not evenly. `channel`:
-    it is one of channels that lie side by side, and `base` is where the first of them begins. `words`: each lane is four
-    bytes of a buffer of bytes, or two numbers of one of bfloat16, the first of them lowest. `stays_in_register`: it must stay in a register."""
+    """`count` elements of a buffer, `stride` apart, from `base` on, with the bits in memory.
+
+    Attributes:
+        once: the vector is worth a register, and must not be read again for each use.
+        places: the offset of each lane's element behind `base`, if irregular.
+        channel: one of several interleaved channels, the first of which begins at `base`.
+        words: each lane is four bytes of a buffer of bytes, or two numbers of a buffer of bfloat16, the first of them lowest.
+        stays_in_register: the vector must stay in a register.
+    """
 
     buffer: Buffer
     base: Expr
@@ -91,7 +96,7 @@ class LoadVector(Value):
 
 @dataclass(eq=False)
 class LookUp(Value):
-    """The elements of a table of 256 bytes, of which each lane gives the number."""
+    """The elements of a table of 256 bytes, whose numbers are in the lanes."""
 
     buffer: Buffer
     value: Value
@@ -104,8 +109,8 @@ class LookUp(Value):
 
 @dataclass(eq=False)
 class Unary(Value):
-    """`not` of a mask; `is_set`, the mask of bytes that are not 0; `byte`, 0 or 1 of a mask; `number`, the same as another
-    type of that width."""
+    """`not` for a mask; `is_set`, the mask of bytes that are not 0; `byte`, 0 or 1 for a mask; `number`, the same as another type
+    of that width."""
 
     op: str
     value: Value
@@ -131,7 +136,7 @@ class Compare(Value):
 
 @dataclass(eq=False)
 class Logic(Value):
-    """`& | ^ == !=` of masks of equal types, and `choose`: of masks (condition, then, other)."""
+    """`& | ^ == !=` for masks of equal types, and `choose` for masks (condition, then, other)."""
 
     op: str
     values: tuple[Value, ...]
@@ -139,7 +144,7 @@ class Logic(Value):
 
 @dataclass(eq=False)
 class Shift(Value):
-    """`<< >>` by as many bits; `&` with a number: divisions by powers of two become these."""
+    """`<< >>` by a number of bits; `&` with a number: divisions by powers of two become these."""
 
     op: str
     value: Value
@@ -148,7 +153,7 @@ class Shift(Value):
 
 @dataclass(eq=False)
 class Convert(Value):
-    """The numbers as another type; a mask as a wider or narrower one. Floats fit where they become integers."""
+    """The numbers as another type; a mask as a wider or narrower one. Floats are in the range of integers that they become."""
 
     value: Value
 
@@ -162,15 +167,15 @@ class Bitcast(Value):
 
 @dataclass(eq=False)
 class Same(Value):
-    """The value itself, as another dtype that is computed in the same type."""
+    """The value itself, as another dtype with the same type of arithmetic."""
 
     value: Value
 
 
 @dataclass(eq=False)
 class Pack(Value):
-    """A word of several numbers in each lane, the first of them lowest: four of 8 bits, or two that are widened to 16 bits, or of
-    float32 the upper halves of two. None is left after `rewrite`."""
+    """A word of several numbers in each lane, the first of them lowest: four 8-bit numbers, two that are widened to 16 bits, or
+    the upper halves of two float32 numbers. `rewrite` removes all of them."""
 
     numbers: tuple[Value, ...]
 
@@ -185,7 +190,7 @@ class Apply(Value):
 
 @dataclass(eq=False)
 class Pick(Value):
-    """The result of one of two bodies: only that one is executed."""
+    """The result of one of two bodies, of which only that one is executed."""
 
     cond: Expr
     then: Body
@@ -219,7 +224,7 @@ class StoreVector:
 @dataclass(eq=False)
 class CopySquare:
     """`target[to + j * down + i] = source[start + i * rows + j]` for `i` below the number of lanes and `j` below that of columns,
-    which is as large, half of it or a quarter. A body of its own. `streams`: what is written need not stay in a cache; a hint."""
+    which is the same, half of it or a quarter. A body of its own. `streams`: a hint that the result need not stay in a cache."""
 
     type: VectorType
     columns: int
@@ -243,21 +248,21 @@ Step = Value | Assign | StoreVector
 
 @dataclass(eq=False)
 class Body:
-    """Steps in order; `result`, of a part of a `Pick`, is one of its values or of the body around it."""
+    """Steps in order; the `result` of a part of a `Pick` is one of its values or of the body around it."""
 
     steps: list[Step] = field(default_factory=list)
     result: Value | None = None
     functions: list[Function] = field(default_factory=list)
-    """What it calls, in the order of first calls; of the outermost body only."""
+    """The functions that it calls, in the order of first calls; for the outermost body only."""
 
 
 def constant_of(v: Value) -> float | None:
-    """The literal in every lane; None of other values."""
+    """The literal in every lane; None for other values."""
     return v.scalar.value if isinstance(v, Splat) and isinstance(v.scalar, Const) else None
 
 
 def is_at_hand(v: Value) -> bool:
-    """True if it costs nothing to use the value once more: it has a name."""
+    """True if one more use of the value costs nothing: it has a name."""
     while isinstance(v, Same) and not v.named:
         v = v.value
     return v.named or isinstance(v, Read | Pick)
@@ -296,7 +301,7 @@ def store_function(s: StoreVector) -> Function | None:
 
 
 def called(steps: Sequence[Step]) -> list[Function]:
-    """The functions that these steps call, those in parts included, in the order of first calls."""
+    """The functions that these steps and their parts call, in the order of first calls."""
     functions: dict[Function, None] = {}
     stack = list(reversed(steps))
     while stack:
@@ -310,7 +315,7 @@ def called(steps: Sequence[Step]) -> list[Function]:
 
 
 def function_of(s: Step) -> Function | None:
-    """The library function that a step calls; None if it calls none."""
+    """The library function that a step calls; None without one."""
     if isinstance(s, Apply | LookUp):
         return s.function
     if isinstance(s, Convert):
@@ -321,5 +326,5 @@ def function_of(s: Step) -> Function | None:
 
 
 def operands(s: Step) -> list[Value]:
-    """The values that a step uses, parts of a `Pick` left out."""
+    """The values that a step uses, without those of parts of a `Pick`."""
     return [v for x in vars(s).values() for v in (x if isinstance(x, tuple) else (x,)) if isinstance(v, Value)]

@@ -1,7 +1,7 @@
 """From the stores of a vectorized loop to vectors.
 
-A node that does not change with the lane stays scalar; one that does becomes a vector. What has no vector form raises
-`Scalar`, and the loop is then written as a loop.
+A node that does not depend on the lane stays scalar; others become vectors. A node without a vector form raises `Scalar`, and the
+loop stays a loop.
 """
 
 from __future__ import annotations
@@ -60,26 +60,26 @@ from .types import HALVES, MEMORY, Scalar, VectorType, compute_dtype, vector, wi
 from .wide import LEAST_LANES, WIDE, WideLowering, find_wide
 
 WHOLE = {"floor", "ceil", "trunc", "round", "nearbyint", "fabs", "copysign"}
-"""Of a 16-bit float these give one again: no rounding needed."""
+"""Functions of 16-bit floats with exact results, which need no rounding."""
 
 _SHIFTS = {"<<": "shl", ">>": "shr"}
 
 FunctionOf = tuple[str, tuple[int, ...]] | None
-"""A vector function, and which arguments of a call it takes; None if there is none."""
+"""A vector function, and the numbers of the arguments that it takes; None without one."""
 
 _PLAIN = (
     "load", "put", "even", "channel_2_0", "channel_2_1", "widen", "narrow_uint8", "narrow_int8", "select", "min", "max", "minimum", "maximum", "fabs", "isnan", "isinf", "isfinite", "to_int32",
 )  # fmt: skip
-"""Functions that compilers make of a loop, too."""
+"""Functions that compilers also generate from a loop."""
 
 
 def lower_loop(
     s: For, simplify: Simplifier, function: Callable[[Call], FunctionOf], native_halves: bool = False
 ) -> Body:
-    """The body of a vectorized loop, of as many lanes as its steps and the registers that it touches need.
+    """The body of a vectorized loop, with as many lanes as its steps and its registers need.
 
-    `function` gives the vector function of a call, with the arguments that it takes; `native_halves`: float16 is computed with in 16
-    bits. Raises Scalar.
+    `function` returns the vector function of a call, with the arguments that it takes; `native_halves`: float16 is computed in 16
+    bits. Raises Scalar for a loop without a vector form.
     """
     stores, count = stores_of(s), s.steps
     lanes = max([width_for(count), *(width_for(b.shape[-1]) for b in _vector_registers(stores))])
@@ -115,10 +115,10 @@ def _vector_registers(stores: Sequence[Store]) -> list[Buffer]:
 
 
 class Lowering:
-    """Lowers one vectorized loop of `count` steps to as many lanes as `width` says, the rest of them unused.
+    """Lowers one vectorized loop of `count` steps to `width` lanes, the rest of them unused.
 
-    Lanes that are not used hold any value: it is computed with, but neither read from memory nor written there. `register`
-    gives the register that an access means, None for memory; `function` that of a call, with the arguments that it takes.
+    Unused lanes hold any value: they take part in arithmetic, but not in loads and stores. `register` returns the register of an
+    access, None for memory; `function` that of a call, with the arguments that it takes.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class Lowering:
         return self.native_halves and dtype == HALF
 
     def _apply(self, name: str, dtype: str, *args: Value, result: str = "") -> Apply:
-        """A call of the function for vectors of `dtype`, which gives one of the same type unless it is said."""
+        """A call of the function for vectors of `dtype`, with a result of the same type unless `result` is given."""
         t = self._type(dtype)
         return Apply(self._type(result) if result else t, (name, *t), args)
 
@@ -179,7 +179,7 @@ class Lowering:
         return self.halves.narrowed(value) if self._is_native(dtype) else self._apply(f"round_{dtype}", dtype, value)
 
     def varies(self, e: Expr) -> bool:
-        """True if the value of a node changes with the lane."""
+        """True if the value of a node depends on the lane."""
         is_varying = self.varying.get(e)
         if is_varying is None:
             for x in post_order(e):
@@ -202,7 +202,7 @@ class Lowering:
         self._store_at(s, self._to_memory(s.value, value, body), body)
 
     def _store_at(self, s: Store, value: Value, body: Body) -> None:
-        """Stores a value as it is in memory."""
+        """Stores a value with the bits in memory."""
         index = s.indices[0] if s.indices else const(0)
         step = self.stride(index)
         if step is None:
@@ -210,7 +210,7 @@ class Lowering:
         body.steps.append(StoreVector(s.buffer, self.base(index), value, step, self.count))
 
     def _to_memory(self, e: Expr, value: Value, body: Body) -> Value:
-        """The value as it is stored."""
+        """The value in its stored form."""
         if e.dtype == "bool":
             self.has_bytes = True
             mask = self.masked(value, 8, body)
@@ -227,7 +227,7 @@ class Lowering:
         return value
 
     def stride(self, index: Expr) -> int | None:
-        """The distance of the places of two lanes; None if it differs."""
+        """The distance of the offsets of two neighbouring lanes; None if it varies."""
         terms, _ = self.simplify.linear(index)
         for atom in terms:
             if atom is not self.lane and self.varies(atom):
@@ -235,7 +235,7 @@ class Lowering:
         return terms.get(self.lane, 0)
 
     def base(self, index: Expr) -> Expr:
-        """The place of the first lane."""
+        """The offset of the first lane."""
         return self.simplify.at(self.simplify(index), self._first)
 
     # -- values --------------------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ class Lowering:
         return values[root]
 
     def masked(self, mask: Value, width: int, body: Body) -> Value:
-        """A mask, of integers that wide."""
+        """A mask of integers of `width` bytes."""
         value = mask
         for step in (*_between(mask.type.dtype, f"int{width}", self.lanes), f"int{width}"):
             if step != mask.type.dtype:
@@ -301,7 +301,7 @@ class Lowering:
         return order
 
     def _node(self, e: Expr, values: dict[Expr, Value], body: Body) -> Value:
-        """The value of a node, whose operands are made; it is for the caller to append it."""
+        """The value of a node with known operands; the caller appends it."""
         if not self.varies(e):
             return Splat(self._type("int32" if e.dtype == "bool" else e.dtype), e)
         if e is self.lane:
@@ -321,7 +321,7 @@ class Lowering:
         return self._call(e, [values[a] for a in e.args], body)
 
     def cast(self, e: Cast, value: Value, body: Body) -> Value:
-        """A number as another type; it is for the caller to append it."""
+        """A number as another type; the caller appends it."""
         source, target = e.value.dtype, e.dtype
         if source == "float64" and target in HALVES:  # rounded once, which two conversions do not
             value, source = self._add(self._apply("odd", source, value, result="float32"), body), "float32"
@@ -372,7 +372,7 @@ class Lowering:
         return value
 
     def _stored(self, e: Load) -> LoadVector:
-        """Elements as they are in memory."""
+        """Elements with the bits in memory."""
         t = self._type(MEMORY.get(e.dtype, e.dtype))
         index = e.indices[0] if e.indices else const(0)
         step = self.stride(index)
@@ -384,8 +384,8 @@ class Lowering:
         return table_value if e.dtype == "uint8" else Bitcast(self._type(e.dtype), self._add(table_value, body))
 
     def _even(self, t: VectorType, source: Buffer, first: Expr, step: int) -> LoadVector:
-        """Elements that are `step` apart. Where they are one of so many channels, the first ones begin at a multiple of `step`:
-        as many vectors from there on are within the buffer, because the last element that is wanted is."""
+        """Elements `step` apart. The first elements of one of `step` channels begin at a multiple of `step`: full vectors from
+        there on are within the buffer, because the last element is."""
         if 1 < step <= MOST and self.count == self.lanes and source.size % step == 0:
             terms, distance = self.simplify.linear(first)
             if all(k % step == 0 for k in terms.values()):
@@ -395,7 +395,7 @@ class Lowering:
         return LoadVector(t, source, first, step, self.count)
 
     def _uneven(self, t: VectorType, e: Load, index: Expr) -> LoadVector:
-        """Elements whose places differ from lane to lane by known numbers."""
+        """Elements whose offsets differ from lane to lane by known numbers."""
         assert isinstance(e.source, Buffer)
         first = self.base(index)
         distances = []
@@ -445,7 +445,7 @@ class Lowering:
         return self._apply(self.shift_function(e), e.dtype, a, b)
 
     def shift_function(self, e: Binary) -> str:
-        """The function for a shift of 32 or 64 bits: one for any number of them, if need be."""
+        """The function for a shift of 32 or 64 bits: one that takes any number of bits if necessary."""
         low, high = self.simplify.range(e.b)
         return _SHIFTS[e.op] + ("" if low >= 0 and high < dtypes.bits(e.dtype) else "_any")
 
@@ -504,9 +504,11 @@ class Lowering:
 
 
 def _between(source: str, target: str, lanes: int) -> list[str]:
-    """Dtypes to convert integers by way of: gcc widens or narrows a vector by a factor of two in an instruction or two, but
-    element by element to a fourth or four times. To int32 there is a function. On the way to floats the last is int32, from
-    which all processors convert."""
+    """Intermediate dtypes of a conversion of integers.
+
+    gcc widens or narrows a vector by a factor of two in an instruction or two, but by a factor of four element by element. For
+    int32 there is a function. The last dtype before floats is int32, which all processors convert.
+    """
     width, target_width = dtypes.bits(source), dtypes.bits(target)
     sign = "u" if dtypes.is_unsigned(source) else ""
     if dtypes.is_float(source) or (width < 32 and target == "int32"):

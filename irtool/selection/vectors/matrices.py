@@ -1,10 +1,10 @@
-"""Tiles of accumulators that instructions for products of matrices can fill.
+"""Tiles of accumulators for instructions for products of matrices.
 
     for l in 4: acc[0, 0, l] += dot8_u8s8(x[0], w[l])               lo = rows 0 and 1 by columns 0 and 1
     for l in 4: acc[1, 0, l] += dot8_u8s8(x[1], w[l])          ⇒    hi = rows 0 and 1 by columns 2 and 3
 
-Two rows of a tile share two accumulators while it is summed; after the last sum, each gets back its own results. That needs
-accumulators that begin at 0 and are read by such sums alone until then. A row that shares with no other has a spare accumulator.
+Two rows of a tile share two accumulators during the sums; after the last sum, each gets its own results. That requires
+accumulators that begin at 0 and that only such sums read until then. A row without a partner has a spare accumulator.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LANES = 4
 """Results of an instruction: two rows by two columns."""
 
 PRODUCTS = {name: f"dot{LONG}_{name.split('_')[1]}" for name in MATRICES}
-"""The products by name: the dot product of long words that each is made of."""
+"""The products by name, with the dot product of long words that each consists of."""
 
 REORDERED = {
     "halves_low": (0, 1, 4, 5),
@@ -34,15 +34,15 @@ REORDERED = {
     "pairs_even": (0, 2, 4, 6),
     "pairs_odd": (1, 3, 5, 7),
 }
-"""The elements of two accumulators that make a row: the first two functions where rows were the first operand, the others where
-columns were."""
+"""The elements of two accumulators that form a row: the first two functions for rows as the first operand, the others for
+columns."""
 
 _SUMS, _WORDS = VectorType("int32", LANES), VectorType("int64", 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """Four sums of a row: their operand of it, and the place of each column's word in a buffer."""
+    """Four sums of a row: the row's operand, and the offset of each column's word in a buffer."""
 
     row: tuple[int, ...]
     word: Expr
@@ -57,9 +57,9 @@ class MatrixTile:
     Attributes:
         acc: the accumulators.
         dot: the dot product of each sum.
-        columns_first: whether the columns are its first operand.
-        updates: the loops that add to the accumulators, with what each adds.
-        before, during, after: the statements until the first of them, with the first to the last, and then.
+        columns_first: the columns are its first operand.
+        updates: the loops that add to the accumulators, with the terms of each.
+        before, during, after: the statements before the first of these loops, from the first to the last, and after it.
     """
 
     acc: Buffer
@@ -71,7 +71,7 @@ class MatrixTile:
     after: tuple[Stmt, ...]
 
     def partner(self, row: tuple[int, ...]) -> tuple[int, ...] | None:
-        """The accumulators of the row that shares its instructions; None if the last one has none."""
+        """The accumulators of the row with the same instructions; None for a last row without a partner."""
         if len(row) < 2:
             return None
         other = row[0] ^ 1
@@ -79,7 +79,7 @@ class MatrixTile:
 
 
 def find_matrix_tile(acc: Buffer, body: Stmt, simplify: Simplifier) -> MatrixTile | None:
-    """The accumulators of a body as such a tile; None of others."""
+    """The accumulators of a body as such a tile; None for others."""
     if acc.scope != Scope.REGISTER or acc.dtype != "int32" or acc.shape[-1] != LANES:
         return None
     stmts = body.stmts if isinstance(body, Seq) else (body,)
@@ -174,7 +174,7 @@ class MatrixLowering:
         self.rows = sorted({u.row for u in tile.updates.values()})
         alone = [row for row in self.rows if tile.partner(row) is None]
         self.spare = Buffer(f"{tile.acc.name}_spare", (len(alone), LANES), tile.acc.dtype, Scope.REGISTER)
-        """The other accumulators of rows that share with none."""
+        """The second accumulators of rows without a partner."""
         self.second: dict[tuple[int, ...], Register] = {row: (self.spare, (n,)) for n, row in enumerate(alone)}
 
     def begin(self) -> Body:
@@ -183,7 +183,7 @@ class MatrixLowering:
         return Body([*zeros, *(Assign(r, z) for r, z in zip(self.second.values(), zeros, strict=True))])
 
     def sums(self, loops: Sequence[Stmt]) -> Body:
-        """Sums one behind the other: those that two rows have of the same columns together; each operand is read once."""
+        """Consecutive sums: those of two rows for the same columns together; each operand is read once."""
         body = Body(functions=[(self.product, *_SUMS)])
         remaining = [self.tile.updates[s] for s in loops if isinstance(s, For)]
         words: dict[tuple[int, Expr, Expr | None], Value] = {}
@@ -227,7 +227,7 @@ class MatrixLowering:
         return next((u for u in others if u.row == partner and all(map(is_, u.places, one.places))), None)
 
     def _words(self, even: Update, odd: Update | None) -> Value:
-        """The words of two rows; a row without another has zeros beside it."""
+        """The words of two rows; zeros in place of a missing row."""
         if odd is None:
             is_odd = len(even.row) > 1 and even.row[0] % 2
             zero = const(0, _WORDS.dtype)
@@ -239,7 +239,7 @@ class MatrixLowering:
         return Build(_WORDS, (a, b))
 
     def _two(self, b: Buffer, first: Expr, second: Expr) -> Value:
-        """Two words of a buffer: in one read where they lie one after the other."""
+        """Two words of a buffer, in one read if they are contiguous."""
         apart = self.simplify(second - first)
         if isinstance(apart, Const) and apart.value == 1:
             return LoadVector(_WORDS, b, first, 1, _WORDS.lanes)

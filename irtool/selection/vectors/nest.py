@@ -1,6 +1,6 @@
 """Vectors in place of the loops over lanes of a nest, before a backend prints it.
 
-    for l in 8: acc[0, l] += x[0] * w[l]             one body, in which w[0 … 7] is read once:
+    for l in 8: acc[0, l] += x[0] * w[l]             one body, which reads w[0 … 7] once:
     for l in 8: acc[1, l] += x[8] * w[l]      ⇒      %0 = w[0 … 7], acc[0] = acc[0] + x[0] * %0, acc[1] = acc[1] + x[8] * %0
 
 Loops without a vector form stay loops.
@@ -23,12 +23,12 @@ from .types import Scalar
 
 
 class NestLowering:
-    """Lowers one nest, whose elements have one offset each and whose unrolled loops are written out.
+    """Lowers one nest with one offset for each element and with unrolled loops expanded.
 
     Args:
-        function: gives the vector function of a call, see `lower.lower_loop`.
-        native_halves: float16 is computed with in 16 bits.
-        rule: forms of a backend's own, which come first.
+        function: returns the vector function of a call, see `lower.lower_loop`.
+        native_halves: float16 is computed in 16 bits.
+        rule: a backend's own forms, which come first.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class NestLowering:
         self.native_halves = native_halves
         self.rule = rule
         self.matrices: dict[Stmt, MatrixLowering] = {}
-        """By loops over lanes: the lowering of those that are part of products of matrices."""
+        """The lowerings of loops over lanes in products of matrices."""
 
     def lower(self, root: Stmt) -> Stmt:
         """The nest, with a `Lowered` around each part that became a `Body` or a `CopySquare`."""
@@ -65,7 +65,7 @@ class NestLowering:
         return s if square is None else Lowered(s, square)
 
     def _row(self, stmts: Sequence[Stmt]) -> Stmt:
-        """Loops over lanes as one body; as they are, if one of them has no vector form."""
+        """Loops over lanes as one body; unchanged if one of them has no vector form."""
         loops = [s for s in stmts if isinstance(s, For)]
         if loops[0] in self.matrices:
             return Lowered(seq(loops), self.matrices[loops[0]].sums(loops))
@@ -76,7 +76,7 @@ class NestLowering:
         return Lowered(seq(loops), join(bodies) if len(bodies) > 1 else bodies[0])
 
     def _with_tile(self, s: Allocate) -> Stmt:
-        """A buffer; of accumulators that products of matrices fill, with the steps before and after their sums."""
+        """A buffer; for accumulators of products of matrices, with the steps before and after their sums."""
         tile = find_matrix_tile(s.buffer, s.body, self.simplify)
         if tile is None:
             return s

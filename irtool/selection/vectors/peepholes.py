@@ -1,7 +1,7 @@
 """Peepholes on the steps of a vectorized loop.
 
-Each takes a step, whose operands were rewritten before, and gives the steps in its place, of which the last has the value: a new step
-or one of the operands. None: it does not match.
+Each takes a step with rewritten operands, and returns the steps in its place, the last of which has the value: a new step or one
+of the operands. None: no match.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def round_once(s: Step) -> Sequence[Step] | None:
 def keep_bits(s: Step) -> Sequence[Step] | None:
     """f2h(h2f(x))  ⇒  x
 
-    Nothing but the payload of NaN changes, and where the processor has no instructions for it, the conversions take a hundred of them.
+    Nothing but the payload of NaN changes, and on processors without instructions for them the conversions take a hundred
+    instructions.
     """
     if isinstance(s, Bitcast):
         bits = s.value.value if isinstance(s.value, Bitcast) else None
@@ -59,7 +60,7 @@ def _stored(s: Step, which: int) -> Apply | None:
 
 
 def load_once(s: Step) -> Sequence[Step] | None:
-    """register = load x  ⇒  register = load x, once: it is worth a register, and not read again for each use."""
+    """register = load x  ⇒  register = load x, once: x is worth a register, and is not read again for each use."""
     v = s.value if isinstance(s, Assign) else None
     if (
         not isinstance(s, Assign)
@@ -75,7 +76,7 @@ def load_once(s: Step) -> Sequence[Step] | None:
 
 
 def load_words(s: Step) -> Sequence[Step] | None:
-    """pack(load x[4i], load x[4i + 1], …)  ⇒  load words x[4i …]: numbers that lie one after the other in memory are loaded at once."""
+    """pack(load x[4i], load x[4i + 1], …)  ⇒  load words x[4i …]: contiguous numbers are loaded at once."""
     if not isinstance(s, Pack):
         return None
     numbers, source = s.numbers, s.numbers[0].type
@@ -95,7 +96,7 @@ def load_words(s: Step) -> Sequence[Step] | None:
 
 
 def _first_place(numbers: Sequence[Value]) -> Expr | None:
-    """The offset of the first of several loads that lie one after the other in memory, as the words of the lanes do; None of others."""
+    """The offset of the first of several loads of contiguous numbers, in the order of the lanes' words; None for others."""
     first, simplify = numbers[0], Simplifier()
     if not isinstance(first, LoadVector):
         return None

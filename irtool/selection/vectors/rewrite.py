@@ -10,7 +10,7 @@ from .peepholes import PEEPHOLES, Peephole
 
 
 def rewrite(body: ir.Body, peepholes: Sequence[Peephole] = PEEPHOLES) -> None:
-    """Rewrites each step, operands first, until no peephole matches it; the parts of a `Pick` come after the body around them."""
+    """Rewrites each step, operands first, until no peephole matches; the parts of a `Pick` come after the body around them."""
     replaced: dict[ir.Value, ir.Value] = {}
     emitted: set[ir.Step] = set()
     reused: set[ir.Value] = set()
@@ -50,7 +50,7 @@ def _match(s: ir.Step, peepholes: Sequence[Peephole]) -> Sequence[ir.Step] | Non
 
 
 def replace_values(body: ir.Body, replaced: Mapping[ir.Value, ir.Value]) -> None:
-    """Replaces values where they are used."""
+    """Replaces the uses of values."""
     bodies = [body]
     for part in bodies:
         for s in part.steps:
@@ -69,7 +69,7 @@ def _replace_operands(s: ir.Step, replaced: Mapping[ir.Value, ir.Value]) -> None
 
 
 def _drop_unused(bodies: Sequence[ir.Body], reused: set[ir.Value]) -> None:
-    """Keeps the values that a store or the result of the body needs; values that gained a further use are `named`."""
+    """Removes the values that no store and no result needs; values with a new use are `named`."""
     uses: Counter[ir.Value] = Counter()
     stack: list[ir.Step] = [s for part in bodies for s in part.steps if not isinstance(s, ir.Value)]
     stack += [bodies[0].result] if bodies[0].result is not None else []

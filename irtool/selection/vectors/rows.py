@@ -1,10 +1,10 @@
-"""Values that the statements of a tile read repeatedly, loaded once into a variable.
+"""Values with several reads in the statements of a tile, loaded once into a variable.
 
     acc_0_0 = acc_0_0 + (x[0] - (v){0}) * *(const v_u *)w;             const v v_0 = x[0] - (v){0}, v_1 = *(const v_u *)w;
     acc_0_1 = acc_0_1 + (x[0] - (v){0}) * *(const v_u *)(w + 16);  ⇒   acc_0_0 = acc_0_0 + v_0 * v_1;
     acc_1_0 = acc_1_0 + (x[8] - (v){0}) * *(const v_u *)w;             …
 
-Compilers find that by themselves, and take a fifth of their time for it.
+Compilers do the same by themselves, and spend a fifth of their time on it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .lower import stores_of
 from .rewrite import replace_values
 
 _READ_AGAIN = 4
-"""As often as gcc reads a vector again rather than keep it in a register, at most (gcc 12, tuned for Zen)."""
+"""The most uses for which gcc reads a vector again rather than keep it in a register (gcc 12, tuned for Zen)."""
 _WIDE, _REGISTERS = 512, 32
-"""Bits of the widest vectors, and how many registers there are for them."""
+"""Bits of the widest vectors, and the number of registers for them."""
 
 
 def is_in_registers(s: Stmt) -> bool:
-    """True for a vectorized loop that writes registers only, so that memory is the same before and behind it."""
+    """True for a vectorized loop that writes registers only, so that memory is the same before and after it."""
     if not isinstance(s, For) or s.kind != VECTORIZED:
         return False
     return all(x.buffer.scope == Scope.REGISTER and x.buffer.shape[-1] > 1 for x in stores_of(s))
 
 
 def find_rows(stmts: Sequence[Stmt]) -> list[list[Stmt]]:
-    """The statements, those one behind the other that write registers only as one row."""
+    """The statements, with consecutive ones that write registers only as one row."""
     rows: list[list[Stmt]] = []
     in_row = False
     for s in stmts:
@@ -48,7 +48,7 @@ def find_rows(stmts: Sequence[Stmt]) -> list[list[Stmt]]:
 
 
 def join(bodies: Sequence[ir.Body]) -> ir.Body:
-    """One body of those of a row: a value that several steps read is one value, with a name."""
+    """One body from those of a row: a value that several steps read becomes one named value."""
     repeated, held_keys = repeated_reads(bodies), held_reads(bodies)
     first: dict[Hashable, ir.Value] = {}
     replaced: dict[ir.Value, ir.Value] = {}
@@ -82,9 +82,10 @@ def repeated_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:
 
 
 def held_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:
-    """The keys of vectors of 64 bytes that gcc would read again for each product, of which then only one operand comes from a register:
-    those that are read up to four times. A tile of four rows is bound by its loads if that happens. Empty where registers are
-    too few; smaller vectors can be read faster than they are multiplied.
+    """The keys of 64-byte vectors that gcc would read again for each product, so that only one operand comes from a register.
+
+    These are vectors with up to four reads; a tile of four rows is bound by its loads then. Empty if registers are too few;
+    smaller vectors are read faster than they are multiplied.
     """
     uses: dict[Hashable, list[int]] = {}
     for n, body in enumerate(bodies):
@@ -97,14 +98,14 @@ def held_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:
 
 
 def _is_wide_read(s: ir.Step) -> bool:
-    """True for a read of a whole vector of 64 bytes that may be repeated."""
+    """True for a repeatable read of a full vector of 64 bytes."""
     if not isinstance(s, ir.LoadVector) or s.once:
         return False
     return s.is_whole and s.stride == 1 and s.type.bits * s.type.lanes == _WIDE
 
 
 def _most_alive(uses: Sequence[list[int]]) -> int:
-    """The number of values that are needed at once, each from its first use to its last."""
+    """The most values that are live at once, each from its first use to its last."""
     changes = Counter(at[0] for at in uses)
     changes.subtract(at[-1] + 1 for at in uses)
     return max(accumulate(changes[n] for n in sorted(changes)), default=0)
@@ -120,7 +121,7 @@ def key_of(s: ir.Step) -> Hashable | None:
 
 
 def _all_of(s: ir.Value) -> Hashable:
-    """Everything that the step is made of: two that differ in anything are two."""
+    """All facts of a step: steps that differ in any fact are different."""
     return type(s), *(getattr(s, f.name) for f in fields(s) if f.init)
 
 

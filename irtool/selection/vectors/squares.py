@@ -1,13 +1,13 @@
-"""Squares of elements that change rows and columns, in registers.
+"""Transposes of squares of elements, in registers.
 
     for j in n: for i in n (in vectors): y[j * s + i] = x[i * r + j]
 
 In every stage pairs of vectors exchange elements (Eklundh, A Fast Computer Method for Matrix Transposing, 1972): first blocks of
-at least 16 bytes, so that each of them comes into the vector and to the place that its transpose has; then vectors are
-interleaved within pieces of 16 bytes, which processors do in one instruction. The first stage exchanges halves of vectors, which
-are loaded one by one and joined: that costs no shuffle.
+at least 16 bytes, so that each gets to the vector and the position of its transpose; then vectors are interleaved within pieces
+of 16 bytes, in one instruction each. The first stage exchanges halves of vectors, which are loaded separately and joined, without
+a shuffle.
 
-Where no cache keeps what is written, whole lines go to memory past the caches: they are not read before, and what is read stays.
+If no cache holds the result, full lines are stored past the caches: they are not read first, and the operands stay in the caches.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from . import ir
 from .types import LANES, MEMORY, VectorType, vector
 
 PIECE = 16
-"""Bytes within which processors interleave vectors in one instruction."""
+"""The bytes within which one instruction interleaves vectors."""
 _LEAST = 8
-"""Bytes of a vector."""
+"""The fewest bytes of a vector."""
 
 Mask = tuple[int, ...]
-"""Of two vectors end to end, the elements that a third one has."""
+"""The elements of a vector, as numbers in the concatenation of two others."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Exchange:
 
 
 def begins_with_halves(t: VectorType) -> bool:
-    """True if the first stage exchanges halves of vectors, which loads of half a vector do as well."""
+    """True if the first stage exchanges halves of vectors, which loads of half vectors replace."""
     return t.bits * t.lanes > PIECE * 8
 
 
 def is_in_pieces(t: VectorType) -> bool:
-    """True if there are more vectors than registers: pieces change places first, then their elements."""
+    """True if a square has more vectors than registers: pieces are exchanged first, then their elements."""
     return begins_with_halves(t) and t.bits <= 16
 
 
@@ -60,7 +60,7 @@ def piece_lanes(t: VectorType) -> int:
 
 
 def is_filled(t: VectorType, columns: int) -> bool:
-    """True if there is a way to copy as many columns of a square: all, as many as a piece has, or the first half."""
+    """True if `columns` columns of a square can be copied: all, as many as a piece has, or the first half."""
     if columns in (t.lanes, piece_lanes(t)):
         return True
     return 2 * columns == t.lanes and begins_with_halves(t) and not is_in_pieces(t)
@@ -97,7 +97,7 @@ class SquarePlan:
     """A copy of a square, or of some of its columns, through registers.
 
     Attributes:
-        parts: for each vector, where its parts of equal width are loaded: the row, and the first element in it.
+        parts: for each vector, the source of each of its parts of equal width: the row, and the first element in it.
         stages: exchanges between the vectors, which are the rows of the transpose afterwards.
     """
 
@@ -106,7 +106,8 @@ class SquarePlan:
 
 
 def plan_square(t: VectorType, columns: int) -> SquarePlan:
-    """The loads and exchanges for so many columns of a square, see `is_filled`. A stage that loads of parts make costs nothing."""
+    """The loads and exchanges for `columns` columns of a square, see `is_filled`. A stage that is replaced by loads of parts
+    costs nothing."""
     piece, left = piece_lanes(t), stages(t)
     if columns == piece < t.lanes:
         parts = [tuple((row, 0) for row in range(k, t.lanes, piece)) for k in range(piece)]
@@ -122,9 +123,9 @@ def plan_square(t: VectorType, columns: int) -> SquarePlan:
 
 
 def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
-    """The copy of a square that a loop around a vectorized one makes; None if it makes something else.
+    """The copy of a square in a loop around a vectorized one; None for other loops.
 
-    Places are offsets, as `nests.flat` makes them.
+    Offsets are those of `nests.flat`.
     """
     inner = s.body
     if s.kind != SERIAL or not isinstance(inner, For) or inner.kind != VECTORIZED or not isinstance(inner.body, Store):
@@ -153,7 +154,7 @@ def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
 
 
 def _steps(simplify: Simplifier, place: Expr, *loops: For) -> tuple[int | None, ...]:
-    """The distance that a place moves with each loop; None if it differs from step to step."""
+    """The strides of an offset along each loop; None for a varying one."""
     terms, _ = simplify.linear(place)
     inside = {x for atom in terms if not isinstance(atom, Var) for x in post_order(atom)}
     return tuple(None if f.var in inside else int(terms.get(f.var, 0)) for f in loops)

@@ -8,10 +8,10 @@ from ...tir import dtypes
 from ...tir.native_halves import HALF
 
 HALVES = ("float16", "bfloat16")
-"""Held as 16 bits, computed with as float, rounded after each operation."""
+"""Dtypes that are stored in 16 bits, computed as float, and rounded after each operation."""
 
 MEMORY = {"float16": "uint16", "bfloat16": "uint16", "bool": "uint8"}
-"""The dtypes that elements are stored as, where it is not their own."""
+"""The stored dtypes of elements, if different."""
 
 LANES = (2, 4, 8, 16, 32, 64)
 
@@ -23,7 +23,7 @@ class Scalar(Exception):
 
 
 class VectorType(NamedTuple):
-    """A vector. A mask is one of signed integers, whose bits are all set where it holds."""
+    """A vector. A mask is a vector of signed integers, with all bits set in lanes for which the condition holds."""
 
     dtype: str
     lanes: int
@@ -40,7 +40,7 @@ class VectorType(NamedTuple):
 
 
 def vector(dtype: str, lanes: int) -> VectorType:
-    """The type that numbers of `dtype` are computed in. Raises Scalar for dtypes without one."""
+    """The vector type in which numbers of `dtype` are computed. Raises Scalar for dtypes without one."""
     dtype = compute_dtype(dtype)
     if dtype not in _DTYPES:
         raise Scalar
@@ -48,12 +48,12 @@ def vector(dtype: str, lanes: int) -> VectorType:
 
 
 def held_dtype(dtype: str, native_halves: bool) -> str:
-    """The dtype of vectors that hold such numbers: 16-bit floats as float32, unless it is float16 that is computed with natively."""
+    """The dtype of vectors of such numbers: float32 for 16-bit floats, except float16 with native arithmetic."""
     return dtype if native_halves and dtype == HALF else compute_dtype(dtype)
 
 
 def compute_dtype(dtype: str) -> str:
-    """The dtype that a number is computed in."""
+    """The dtype in which a number is computed."""
     return "float32" if dtype in HALVES else dtype
 
 

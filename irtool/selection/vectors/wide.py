@@ -1,10 +1,10 @@
-"""Integers of 64 bits beside numbers of 32 bits: two vectors of them, those of the even lanes and those of the odd ones.
+"""64-bit integers for lanes of 32-bit numbers: two vectors, for the even lanes and for the odd ones.
 
     int32((int64(x) * int64(m) + half) >> n)
 
-A vector of int32 is, bit by bit, one of half as many int64, whose lower halves are every second number; shifted by 32 bits, the
-others. Processors multiply lower halves to 64 bits in one instruction, and what comes of it is put together by a mask and a
-shift. Nothing crosses the lanes, and no vector is longer than a register.
+The bits of a vector of int32 are those of half as many int64, whose lower halves are every second number; a shift by 32 bits
+gives the others. Processors multiply lower halves to 64 bits in one instruction, and a mask and a shift join the results. Nothing
+crosses the lanes, and no vector is longer than a register.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .types import Scalar, VectorType
 
 WIDE = ("int64", "uint64")
 LEAST_LANES = 4
-"""Two lanes are one of 64 bits, which is no vector."""
+"""The fewest lanes: two are a single one of 64 bits, which is no vector."""
 
 _COMPARISONS = ("<", "<=", "==", "!=")
 _EXTREMES = ("min", "max")
@@ -31,17 +31,17 @@ _INT32 = dtypes.int_range("int32")
 
 @dataclass(eq=False)
 class Parts:
-    """The even lanes and the odd ones. `low`: only the lower 32 bits of each are meant, as a number of `source`."""
+    """The even lanes and the odd ones. `low`: only the lower 32 bits of each are valid, as a number of `source`."""
 
     even: Value
     odd: Value
     low: bool = False
     source: str = "int32"
     whole: Parts | None = None
-    """Where only lower bits are meant: the same as 64 bits, once somebody wants them."""
+    """For `low` parts: the same as 64 bits, once they are needed."""
 
     def name(self) -> None:
-        """Says that both are used more than once."""
+        """Marks both as used more than once."""
         self.even.named = self.odd.named = True
 
 
@@ -51,8 +51,10 @@ def each(make: Callable[..., Value], *operands: Parts) -> Parts:
 
 
 def find_wide(order: Sequence[Expr], varies: Callable[[Expr], bool]) -> set[Expr]:
-    """The varying nodes that are computed in parts: all of 64 bits, and comparisons of these. Empty without such nodes, or where some
-    have no such form, such as floats, or are not made into shorter numbers in the end."""
+    """The varying nodes that are computed in parts: all 64-bit ones, and comparisons of these.
+
+    Empty without such nodes, or if some have no such form, such as floats, or are not converted to shorter numbers in the end.
+    """
     wide: set[Expr] = set()
     for e in order:
         if not varies(e):
@@ -78,7 +80,7 @@ def _has_parts(e: Expr, varies: Callable[[Expr], bool]) -> bool:
 
 
 class WideLowering:
-    """Makes the parts of one expression's nodes; `values` are the vectors of the others."""
+    """Builds the parts of one expression's nodes; `values` are the vectors of the others."""
 
     def __init__(self, lowering: LaneLowering, body: Body, values: dict[Expr, Value], uses: dict[Expr, int]) -> None:
         self.lowering = lowering
@@ -88,14 +90,14 @@ class WideLowering:
         self.parts: dict[Expr, Parts] = {}
 
     def make(self, e: Expr) -> None:
-        """Makes the parts of a node, whose operands are made."""
+        """Builds the parts of a node with known operands."""
         parts = self._node(e)
         if self.uses.get(e, 0) > 1 and not isinstance(e, Const | Var):
             parts.name()
         self.parts[e] = parts
 
     def join(self, e: Expr) -> None:
-        """Makes a vector of int32 of the lower halves of a node's parts; of a comparison, a mask."""
+        """Builds a vector of int32 from the lower halves of a node's parts; for a comparison, a mask."""
         parts = self._whole(self.parts[e])
         t = parts.even.type
         low, high = self._lower(parts.even), self._add(Shift(t, "<<", parts.odd, 32))
@@ -136,7 +138,7 @@ class WideLowering:
         return self._split(value, source)
 
     def _split(self, value: Value, source: str) -> Parts:
-        """The lower halves that a vector of 32-bit numbers is made of."""
+        """The lower halves of a vector of 32-bit numbers."""
         value.named = True
         i, u = self._type("int64"), self._type("uint64")
         high = self._add(Shift(u, ">>", self._add(Bitcast(u, value)), 32))
@@ -160,7 +162,7 @@ class WideLowering:
         return self._add(Arithmetic(value.type, "&", value, ones))
 
     def _load(self, e: Load) -> Parts:
-        """Neighbours in memory, every second one from the first and from the second on."""
+        """Neighbours in memory: every second one from the first on, and from the second on."""
         index = e.indices[0] if e.indices else const(0)
         count = self.lowering.count
         if self.lowering.register(e) is not None or self.lowering.stride(index) != 1 or count != self.lowering.lanes:
@@ -192,6 +194,6 @@ class WideLowering:
         return each(lambda x, y: self._add(Arithmetic(t, e.op, x, y)), a, b)
 
     def _is_short(self, e: Expr) -> bool:
-        """True for a number that its lower 32 bits say all of, with their sign."""
+        """True for a number that its lower 32 bits represent, with their sign."""
         low, high = self.lowering.simplify.range(e)
         return _INT32[0] <= low and high <= _INT32[1]
