@@ -13,7 +13,7 @@ from irtool.passes.core.bind import bind_params
 from irtool.schedule import schedule_program
 from irtool.schedule.core.block import Block
 from irtool.schedule.core.forms import Reduction
-from irtool.schedule.cost.register_tiles import Tile, choose_tile, choose_window
+from irtool.schedule.cost.register_tiles import Tile, WindowReads, choose_tile, choose_window_tile
 from irtool.schedule.cost.tile_choice import choose_register_tile
 from irtool.schedule.strategies.register_tile.strategy import tile_reduction
 from irtool.tir.expr import Load, Var, const
@@ -105,9 +105,31 @@ def test_vectors_are_as_narrow_as_the_blocks_that_they_are_stored_in():
     assert "axis ax1 of 24" in program.kernels[1].choice.reason
 
 
+def windows_of_3(stride: int, block: int = 0, far: bool = False) -> WindowReads:
+    """Reads of 3 x 3 windows with weights for each vector, in float32 and vectors of 32 bytes."""
+    return WindowReads(3, stride, 9, 1, 0, block, line=2, fetched=stride * stride if far else 0)
+
+
+def test_a_window_is_read_once_for_the_rows_of_a_tile():
+    reads = windows_of_3(stride=1)
+    assert 9 * reads.loads(7, 1, AVX2) == 9 * 3 + 9, "nine elements of three rows, and the weights"
+    assert 9 * windows_of_3(stride=2).loads(7, 1, AVX2) == 15 * 3 + 9
+    assert 9 * windows_of_3(stride=3).loads(7, 1, AVX2) == 21 * 3 + 9
+    assert 9 * reads.loads(4, 2, AVX2) == 2 * 6 * 3 + 4 * 2 * 9, "no register is left for the weights"
+
+
+def test_tiles_of_windows_are_as_wide_as_lines_that_come_from_afar():
+    """Two vectors of blocks of 16 channels lie in a line: one after the other, each would fetch it."""
+    rows = (28, 56, 112)
+    assert [choose_window_tile(n, 4, AVX2, windows_of_3(1, block=2)) for n in rows] == [Tile(7, 1)] * 3
+    assert [choose_window_tile(n, 4, AVX2, windows_of_3(2, block=2)) for n in rows] == [Tile(7, 1)] * 3
+    assert [choose_window_tile(n, 4, AVX2, windows_of_3(2, block=2, far=True)) for n in rows] == [Tile(4, 2)] * 3
+    assert [choose_window_tile(n, 4, AVX2, windows_of_3(2, block=1, far=True)) for n in rows] == [Tile(7, 1)] * 3
+
+
 @pytest.mark.parametrize(("vectors", "run"), [(4, 4), (8, 8), (11, 6), (32, 8), (3, 1)])
 def test_runs_of_vectors_are_as_long_as_one_another(vectors, run):
-    assert choose_window(14, vectors, AVX512, overlap=False).vectors == run
+    assert choose_window_tile(14, vectors, AVX512, windows_of_3(stride=3)).vectors == run
 
 
 @pytest.mark.parametrize(("size", "tile"), [(2, "1 x 8 x 16"), (3, "7 x 1 x 16")], ids=["apart", "overlapping"])

@@ -125,7 +125,7 @@ class LRN(Operator):
         axis = self.axis % data.ndim
         wide = accumulator_dtype(data.dtype)
         reach = min(self.size // 2, data.shape[axis])  # beyond are zeros only
-        near = te.reduce_axis(2 * reach + 1, name="near")
+        near = te.reduce_axis(2 * reach + 1, name="near", window=True)
         padded = pad_axes(data, (axis,), ((reach, reach),))
 
         def square(*i: Any) -> Any:

@@ -6,6 +6,7 @@ exact. "Inherited" constants have no recorded measurement, and were not measured
 """
 
 from ...tir.dtypes import itemsize
+from ...tir.memory import CACHE_LINE
 
 # Memory
 
@@ -24,6 +25,10 @@ SECOND_CACHE_RATE = 64.0
 SECOND_CACHE_SHARE = 0.75
 """Share of the second cache that weights can have beside the rows they are multiplied with. 3 x 3 windows over 512 channels,
 2026-11-23."""
+
+FETCHED_LINE = 3
+"""Cycles to fetch a line from behind the second cache, beside the sums of windows that read it: 2.5 fits as well, 2 and 3.5 do not.
+Depthwise convolutions, Zen 3, AVX2, 2026-11-29."""
 
 CACHE_WAY = 4096
 """Bytes of one way of the L1 cache: a page, so that a set is found without a translation."""
@@ -53,12 +58,12 @@ FEWEST_LANES = NARROWEST_VECTOR // FLOAT32_BYTES
 """The fewest elements that are worth a vector, or a square of a transpose; an image with fewer contiguous channels is
 interleaved."""
 
-SHORTEST_PERIOD = 64
-"""The shortest period of an operand that is worth a loop of its own: some vectors. Assumed; Zen 3, 2026-11-29."""
-
 TOGETHER = 4
 """Vectors, rows or comparisons in flight at a time, so that none waits for the one before: the latency of a multiply-add in
 cycles. Inherited."""
+
+SHORTEST_PERIOD = TOGETHER * CACHE_LINE // FLOAT32_BYTES
+"""The shortest period of an operand that is worth a loop of its own: some of the longest vectors. Assumed; Zen 3, 2026-11-29."""
 
 WIDEST_TILE = 8
 """Vectors side by side in a tile of registers at most. Inherited; blocks of layouts have half of them."""

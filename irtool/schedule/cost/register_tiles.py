@@ -13,7 +13,9 @@ from functools import lru_cache
 
 from ...tir.vector_target import VectorTarget
 from .machine import (
+    ALIKE,
     CROWDED_REGISTER,
+    FETCHED_LINE,
     FULL_REGISTERS,
     LOAD_CYCLES,
     SPILLED_REGISTER,
@@ -37,12 +39,56 @@ class Tile:
         return self.rows * self.vectors
 
 
+@dataclass(frozen=True)
+class WindowReads:
+    """The reads of a tile whose rows share elements of their windows, and no operand as a whole: depthwise convolutions, pools.
+
+    Attributes:
+        taps: elements of a window along the rows.
+        stride: elements between the windows of neighbouring rows.
+        updates: steps of the sum, those along the rows among them.
+        weights, scalars: operands that do not move with the rows: those that move with the vectors, and others.
+        block: contiguous vectors of the data.
+        line: vectors of the data in a line of the cache.
+        fetched: elements of the data that come from behind the second cache for a result; 0 if it has them.
+    """
+
+    taps: int
+    stride: int
+    updates: int
+    weights: int
+    scalars: int
+    block: int
+    line: int
+    fetched: int
+
+    @property
+    def overlap(self) -> bool:
+        """True if neighbouring rows share elements."""
+        return self.stride < self.taps
+
+    def lacking(self, x: int, y: int, target: VectorTarget) -> int:
+        """Registers that are missing for the weights of all taps along the rows, beside the accumulators and the elements read."""
+        weights = self.taps * (self.weights * y + self.scalars)
+        return max(0, x * y + weights + y + 1 - target.registers)
+
+    def loads(self, x: int, y: int, target: VectorTarget) -> float:
+        """Vectors read in a step of the sum. Weights are read for each row again if registers do not hold them."""
+        data = min((x - 1) * self.stride / self.taps + 1, x) * y
+        again = x if self.lacking(x, y, target) else 1
+        return data + again * (self.weights * y + self.scalars)
+
+    def line_cycles(self, x: int, y: int) -> float:
+        """Cycles in a step to fetch lines. Tiles narrower than a line fetch it once for each of them."""
+        lines = y / self.line if y % self.line == 0 or y == self.block else -(-y // self.line)
+        return x * self.fetched * lines * FETCHED_LINE / self.updates
+
+
 @lru_cache(maxsize=4096)
 def choose_tile(
     rows: int,
     vectors: int,
     target: VectorTarget,
-    shared_rows: bool = True,
     block: int = 0,
     far: bool = False,
     together: int = 1,
@@ -59,29 +105,27 @@ def choose_tile(
         across: true if a tile may have several blocks if the sums of a single one would wait for each other.
     """
     best = (float("inf"), Tile(1, 1))
-    least = (
-        rows if far and shared_rows and 2 * rows + 3 <= target.registers + 1 and not _lacking(rows, 2, target) else 1
-    )
+    least = rows if far and 2 * rows + 3 <= target.registers + 1 and not _lacking(rows, 2, target) else 1
     several = across and block * rows < target.latency
     for a in range(least, min(rows, TALLEST_TILE) + 1):
         for b in range(1, min(vectors, WIDEST_TILE) + 1):
             if block and block % b and (b % block or not several):
                 continue
             row_count = -(-a // together) * together
-            if row_count * b + (b * together if shared_rows else 2) + 1 > target.registers + 1:
+            if row_count * b + b * together + 1 > target.registers + 1:
                 break
-            cost = _cost(rows, vectors, Tile(a, b), target, shared_rows, together)
+            cost = _cost(rows, vectors, Tile(a, b), target, together)
             if cost < best[0] - 1e-9:
                 best = (cost, Tile(a, b))
     return best[1]
 
 
 def tile_cost(
-    rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1, shared_rows: bool = True
+    rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1, windows: WindowReads | None = None
 ) -> float:
-    """Cycles per vector of results and step, for `rows` by `vectors` results in such tiles, tails included. `shared_rows`: true
-    if steps along rows share the vector operand; if not, each of them reads a vector of its own."""
-    return _cost(rows, vectors, tile, target, shared_rows, together)
+    """Cycles per vector of results and step, of `rows` by `vectors` of them in such tiles, tails included. `windows`: the reads of rows that
+    do not share the vector operand."""
+    return _cost(rows, vectors, tile, target, together, windows)
 
 
 def vectors_per_block(
@@ -114,34 +158,47 @@ def _width(vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bo
     return best[1]
 
 
-def choose_window(rows: int, vectors: int, target: VectorTarget, overlap: bool = True) -> Tile:
-    """The tile for results that share nothing but neighbouring elements: a few rows of one vector, or more vectors if there are
-    few rows.
+def choose_window_tile(
+    rows: int, vectors: int, target: VectorTarget, windows: WindowReads, in_order: bool = True
+) -> Tile:
+    """The narrowest of the cheapest tiles with as many accumulators as a few rows of one vector: tiles of equal heights, and as wide as
+    divides the block.
 
-    If windows do not `overlap`, results share nothing: the tile is one row of contiguous vectors.
+    If windows do not overlap, results share nothing: the tile is one row of contiguous vectors, unless results are stored in another
+    order (`in_order` is false).
     """
-    if not overlap and vectors >= TOGETHER:
+    if in_order and not windows.overlap and vectors >= TOGETHER:
         parts = -(-vectors // (2 * TOGETHER))
         return Tile(1, -(-vectors // parts))
     most = TALLEST_TILE // (2 if target.registers >= 32 else 4)
-    parts = -(-rows // min(rows, most))
-    a = -(-rows // parts)
-    return Tile(a, min(vectors, max(1, TOGETHER // a)))
+    tiles = []
+    for width in range(1, min(vectors, TOGETHER) + 1):
+        if windows.block % width == 0:
+            parts = -(-rows // min(rows, -(-most // width)))
+            tiles.append(Tile(-(-rows // parts), width))
+    costs = [_cost(rows, vectors, t, target, windows=windows) for t in tiles]
+    return next(t for t, cost in zip(tiles, costs) if cost <= ALIKE * min(costs))
 
 
-def _cost(rows: int, vectors: int, tile: Tile, target: VectorTarget, shared: bool, together: int = 1) -> float:
+def _cost(
+    rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1, windows: WindowReads | None = None
+) -> float:
     """See `tile_cost`."""
 
     def cycles(x: int, y: int) -> float:
         n = -(-x // together) * together * y
         if not n:
             return 0.0
-        loads = x + y * together if shared else n + y
+        loads = windows.loads(x, y, target) if windows else x + y * together
         pending = target.latency * target.multiply_adds
-        least = max(n / target.multiply_adds, loads / target.loads, target.latency if n < pending else 0)
+        is_short = windows is not None and windows.overlap  # so few steps that two tiles are computed at a time
+        latency = target.latency / (2 if is_short else 1)
+        least = max(n / target.multiply_adds, loads / target.loads, latency if n < pending else 0)
         full = FULL_REGISTERS if n + y >= target.registers else 0  # no register is left for loads ahead
-        lost = full + CROWDED_REGISTER * min(SPILLED_REGISTER, _crowding(x, y, target))
-        return (least + LOAD_CYCLES * (loads + y) + STEP_CYCLES) * (1 + lost)
+        crowding = windows.lacking(x, y, target) if windows else _crowding(x, y, target)
+        lost = full + CROWDED_REGISTER * min(SPILLED_REGISTER, crowding)
+        lines = windows.line_cycles(x, y) if windows else 0
+        return (least + LOAD_CYCLES * (loads + y) + STEP_CYCLES) * (1 + lost) + lines
 
     full_a, tail_a = divmod(rows, tile.rows)
     full_b, tail_b = divmod(vectors, tile.vectors)

@@ -13,11 +13,19 @@ from ...tir.memory import CACHE_LINE
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Scope
 from ...tir.vector_target import VectorTarget
-from ..core.affine import coefficients, depends, offsets, operands, simplifier, stride
+from ..core.affine import coefficients, depends, moves, offsets, operands, simplifier, stride
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Loop, Reduction, substituted
-from .machine import CACHE_WAY, GATHERED_ELEMENT, SCATTERED_STORE, SHUFFLED_READ, TALLEST_TILE, WIDEST_TILE
-from .register_tiles import Tile, choose_tile, choose_window, tile_cost
+from .machine import (
+    CACHE_WAY,
+    GATHERED_ELEMENT,
+    SCATTERED_STORE,
+    SECOND_CACHE_SHARE,
+    SHUFFLED_READ,
+    TALLEST_TILE,
+    WIDEST_TILE,
+)
+from .register_tiles import Tile, WindowReads, choose_tile, choose_window_tile, tile_cost
 
 
 @dataclass(frozen=True)
@@ -96,11 +104,13 @@ def _plan_along(
         return None
     whole = extent // lanes
     vectors = -(-extent // lanes) if padded or (again and whole) else whole
-    if shared or row is None:
-        block, together = _block(r, v) // lanes, rows_together(r, target)
+    together = rows_together(r, target)
+    windows = None if shared or row is None else _window_reads(r, n, row, lanes, target)
+    if windows is None:
+        block = _block(r, v) // lanes
 
         def fitted(rows: int, vectors: int) -> Tile:
-            return choose_tile(rows, vectors, target, shared, block, far > 0, together, across=True)
+            return choose_tile(rows, vectors, target, block, far > 0, together, across=True)
 
         tile = fitted(rows, vectors)
         if tile.vectors > whole and not padded:  # two tiles that overlap: see `RegisterTile`
@@ -110,12 +120,12 @@ def _plan_along(
         if tile.rows > most:
             tile = fitted(most, vectors)
     else:
-        tile = choose_window(rows, vectors, target, _overlap(split, split.loops[row][0]) or scattered > 0)
+        tile = choose_window_tile(rows, vectors, target, windows, in_order=not scattered)
     if row is not None:
         tile = _bounded(r, row, tile, target.unrolled_updates)
     whole, left = divmod(extent, lanes)
     pieces = min(left, 1) if padded or again else left.bit_count()  # vectors of the tail, each of a power of two
-    cycles = tile_cost(rows, vectors, tile, target, rows_together(r, target), shared) * (whole + pieces) / extent
+    cycles = tile_cost(rows, vectors, tile, target, together, windows) * (whole + pieces) / extent
     shared_rows = tile.rows if shared else 1
     cycles += scattered * _scattered_cycles(split, row, target) / max(1, prod(n for _, n in r.inner))
     cycles += apart * SHUFFLED_READ / target.loads / lanes / shared_rows + assembled * GATHERED_ELEMENT / shared_rows
@@ -136,16 +146,26 @@ def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorT
     return most
 
 
-def _overlap(r: Reduction, row: Var) -> bool:
-    """True if the next step along a loop reads some of the elements of a step."""
-    simplify = simplifier(r.loops, r.inner)
-    for e in operands(r):
-        for i in e.indices:
-            (step,) = coefficients(simplify, i, [row])
-            reach = [c * (n - 1) for v, n in r.inner for c in coefficients(simplify, i, [v]) if c is not None]
-            if step is None or (step and sum(map(abs, reach)) >= abs(step)):
-                return True
-    return False
+def _window_reads(r: Reduction, vector: int, row: int, lanes: int, target: VectorTarget) -> WindowReads:
+    """The reads of tiles whose rows share neighbouring elements of the data, if anything: those of the windows along the rows."""
+    (v, _), (x, _) = r.loops[vector], r.loops[row]
+    extents = dict(r.inner)
+    window = next((w for w in r.windows if w.result is x), None)
+    taps, step = (extents[window.tap], -(-window.stride // window.dilation)) if window is not None else (1, 1)
+    data = [e for e in operands(r) if moves(e, x)]
+    fixed = [e for e in operands(r) if not moves(e, x)]
+    width = max((lanes * itemsize(e.dtype) for e in data), default=CACHE_LINE)
+    far = any(e.source.nbytes > SECOND_CACHE_SHARE * target.l2_cache_bytes for e in data)
+    return WindowReads(
+        taps,
+        step,
+        prod(extents.values()),
+        sum(moves(e, v) for e in fixed),
+        sum(not moves(e, v) for e in fixed),
+        _block(r, v) // lanes,
+        max(1, CACHE_LINE // width),
+        prod(w.stride for w in r.windows if w.result is not None) if far else 0,
+    )
 
 
 def rows_together(r: Reduction, target: VectorTarget) -> int:
@@ -200,6 +220,9 @@ def other_tiles(r: Reduction, chosen: TileChoice, target: VectorTarget) -> Itera
     rows = r.loops[chosen.row][1] if chosen.row is not None else 1
     vectors = max(1, r.loops[chosen.vector][1] // chosen.lanes)
     block = _block(r, r.loops[chosen.vector][0]) // chosen.lanes
+    together, windows = rows_together(r, target), None
+    if chosen.row is not None and not chosen.shared:
+        windows = _window_reads(r, chosen.vector, chosen.row, chosen.lanes, target)
     tiles = [
         Tile(a, b)
         for a in range(1, min(rows, TALLEST_TILE) + 1)
@@ -211,8 +234,7 @@ def other_tiles(r: Reduction, chosen: TileChoice, target: VectorTarget) -> Itera
         fitted = _bounded(r, chosen.row, tile, target.unrolled_updates) if chosen.row is not None else tile
         if fitted not in seen:
             seen.add(fitted)
-            together = rows_together(r, target)
-            new, old = (tile_cost(rows, vectors, t, target, together, chosen.shared) for t in (fitted, chosen.tile))
+            new, old = (tile_cost(rows, vectors, t, target, together, windows) for t in (fitted, chosen.tile))
             cost = chosen.cost + (new - old) / chosen.lanes
             reason = _reason(r, chosen.vector, chosen.lanes, fitted)
             yield replace(chosen, tile=fitted, reason=reason, cost=cost)

@@ -8,6 +8,7 @@ from ...diagnostics import UsageError
 from ...tir.expr import Expr, Load, Var, substitution
 from ...tir.memory import KERNEL_SCRATCH
 from ...tir.stmt import Buffer, Scope
+from ...tir.windows import renamed_taps
 from ..core.affine import depends, simplifier
 from ..core.block import Block, Level, Pending
 from ..core.forms import Form, Reduction
@@ -87,5 +88,6 @@ def _placed(
     r = b.form
     stores = tuple(s.rewritten(change) for s in r.stores)
     guards = tuple(change(g) for g in limits.other_guards)
-    reader = Reduction(inside, r.acc, change(r.init), b.inner, change(r.update), stores, guards)
+    windows = renamed_taps(r.windows, b.values(inside), b.inner)
+    reader = Reduction(inside, r.acc, change(r.init), b.inner, change(r.update), stores, guards, windows=windows)
     return b.placed(reader, level, inside)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...tir.expr import Const, Expr, Load, Var, rewrite, substitute
 from ...tir.simplify import Simplifier
@@ -185,5 +185,6 @@ def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
 
     stores = tuple(s.rewritten(change) for s in reader.stores)
     new_loops = tuple((inside, band.rows) if v is y else (v, n) for v, n in reader.loops)
-    new_reader = Reduction(new_loops, reader.acc, change(reader.init), reader.inner, change(reader.update), stores)
+    init, update = change(reader.init), change(reader.update)
+    new_reader = replace(reader, loops=new_loops, init=init, update=update, stores=stores)
     return Banded(outer, extent // band.rows, old, new, new_copy, new_reader)

@@ -118,7 +118,7 @@ class SeparableWindows:
         update = Binary(r.update.op, Load(acc, ()), value, r.acc.dtype)
         place = (column + begin) * channels + c if channels > 1 else column + begin
         store = Store(buffer, (row[0] * (self.width(lanes) * channels) + place,), Load(acc, ()))
-        return Reduction(over, acc, r.init, self.rows, update, (store,), self.guards)
+        return Reduction(over, acc, r.init, self.rows, update, (store,), self.guards, windows=r.windows)
 
     def reader(self, buffer: Buffer, row: Loop, lanes: int) -> Reduction:
         """The reduction of the columns of windows, from the combined rows."""
@@ -129,7 +129,7 @@ class SeparableWindows:
         read = Load(buffer, (simplifier(r.loops, self.columns)(place),))
         update = Binary(r.update.op, r.update.a, read, r.acc.dtype)
         loops = (row, self.along, *([self.channels] if channels > 1 else []))
-        return Reduction(loops, r.acc, r.init, self.columns, update, r.stores)
+        return Reduction(loops, r.acc, r.init, self.columns, update, r.stores, windows=r.windows)
 
     @property
     def outside(self) -> tuple[Loop, ...]:
