@@ -40,10 +40,10 @@ class Source:
         if starts is None:
             starts = [0]
             find = self.text.find
-            at = find("\n")
-            while at >= 0:
-                starts.append(at + 1)
-                at = find("\n", at + 1)
+            newline = find("\n")
+            while newline >= 0:
+                starts.append(newline + 1)
+                newline = find("\n", newline + 1)
             self._starts = starts
         line = bisect_right(starts, offset)
         return line, offset - starts[line - 1] + 1

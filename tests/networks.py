@@ -46,7 +46,7 @@ class Network:
         if len(shape) == 4:
             every += [*[self.conv] * 4, *[self.scaled_conv] * 3, self.padded, self.parallel, self.pool, self.batch_norm]
             return [*every, self.flat, self.mean] if left < 4 else every
-        every += [*[self.dense] * 3, self.quantized_dense, self.layer_norm, self.softmax, self.turned]
+        every += [*[self.dense] * 3, self.quantized_dense, self.layer_norm, self.softmax, self.transposed]
         return [*every, self.product, self.split, self.parallel_dense]
 
     def param(self, name: str, shape: Shape, dtype: str = "") -> Var:
@@ -157,7 +157,7 @@ class Network:
     def softmax(self, e: Expr, shape: Shape) -> tuple[Expr, Shape]:
         return call("nn.softmax", e), shape
 
-    def turned(self, e: Expr, shape: Shape) -> tuple[Expr, Shape]:
+    def transposed(self, e: Expr, shape: Shape) -> tuple[Expr, Shape]:
         e = call("transpose", e, axes=(1, 0))
         if self.rng.random() < 0.5:
             return call("transpose", e, axes=(-1, 0)), shape

@@ -17,7 +17,7 @@ def to_trace(record: Record) -> str:
         {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": record.subject}},
         {"name": "thread_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": "kernels"}},
     ]
-    at = 0.0
+    start = 0.0
     for number, times in zip(record.sequence, record.repeats or [1] * len(record.sequence), strict=True):
         k = record.kernels[number]
         took = k.middle * times * 1e6
@@ -28,12 +28,12 @@ def to_trace(record: Record) -> str:
                 "name": " ".join(k.operators) or k.name,
                 "cat": k.strategy,
                 "ph": "X",
-                "ts": round(at, 3),
+                "ts": round(start, 3),
                 "dur": round(took, 3),
                 "pid": 1,
                 "tid": 1,
                 "args": {"kernel": k.name, "multiply-adds": k.macs, "bytes": k.nbytes, "executions": times},
             }
         )
-        at += took
+        start += took
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}, indent=1) + "\n"

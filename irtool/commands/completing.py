@@ -27,8 +27,8 @@ class _Bash(BashComplete):
         """Does nothing: the script checks the version of bash itself; no bash is started to ask."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        at = int(os.environ["COMP_CWORD"])
-        typed = split_arg_string(os.environ["COMP_WORDS"])[: at + 1]
+        word_index = int(os.environ["COMP_CWORD"])
+        typed = split_arg_string(os.environ["COMP_WORDS"])[: word_index + 1]
         whole: list[str] = []
         joins = False
         for word in typed:
@@ -37,8 +37,8 @@ class _Bash(BashComplete):
             else:
                 whole.append(word)
             joins = word == "="
-        complete = whole[1:] if len(typed) <= at and not joins else whole[1:-1]
-        return complete, "" if len(typed) <= at and not joins else whole[-1]
+        complete = whole[1:] if len(typed) <= word_index and not joins else whole[1:-1]
+        return complete, "" if len(typed) <= word_index and not joins else whole[-1]
 
 
 class _WholeWords(ShellComplete):

@@ -62,13 +62,13 @@ def refuse_foreign_text(text: str, name: str) -> None:
 
 def _after_comments(text: str) -> str:
     """The text after the blank lines and the comments of Python or Relay at the start; `#[version…]` and `#!` stay."""
-    at = 0
+    offset = 0
     for line in text.splitlines(keepends=True):
         bare = line.strip()
         if bare and not re.match(r"//|#(?![\[!\w])", bare):
             break
-        at += len(line)
-    return text[at:]
+        offset += len(line)
+    return text[offset:]
 
 
 def _refusal(name: str, kind: str, help: str) -> IrError:

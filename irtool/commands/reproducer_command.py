@@ -149,15 +149,15 @@ def _option(command: click.Command, word: str, waiting: list[str]) -> Iterator[_
     options = {name: p for p in command.params if isinstance(p, click.Option) for name in p.opts}
     name, equals, _ = word.partition("=")
     if not word.startswith("--") and word not in options:  # -O3, -qo out
-        at = next((n for n in range(1, len(word)) if takes_value(options.get("-" + word[n]))), 0)
-        if not at:
+        letter = next((n for n in range(1, len(word)) if takes_value(options.get("-" + word[n]))), 0)
+        if not letter:
             yield _Word(word)
-        elif at + 1 < len(word):
-            yield _Word(word, options["-" + word[at]], word[: at + 1])
+        elif letter + 1 < len(word):
+            yield _Word(word, options["-" + word[letter]], word[: letter + 1])
         else:
             yield _Word(word)
             if waiting:
-                yield _Word(waiting.pop(), options["-" + word[at]])
+                yield _Word(waiting.pop(), options["-" + word[letter]])
         return
     option = options.get(name)
     if not takes_value(option):

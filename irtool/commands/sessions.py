@@ -109,20 +109,20 @@ def renew(page: str) -> str:
 
 def _session(body: Sequence[str], run: Callable[[str], list[str]]) -> Iterator[str]:
     """The lines of a session, run again."""
-    at = 0
-    while at < len(body):
-        if not body[at].startswith("$ "):
-            raise ValueError(f"a session begins with a command, not with: {body[at]}")
-        end = at + 1
+    line = 0
+    while line < len(body):
+        if not body[line].startswith("$ "):
+            raise ValueError(f"a session begins with a command, not with: {body[line]}")
+        end = line + 1
         while body[end - 1].endswith("\\"):
             end += 1
-        command = "\n".join(body[at:end])[2:]
-        yield from body[at:end]
-        at = end
-        while at < len(body) and not body[at].startswith("$ "):
-            at += 1
+        command = "\n".join(body[line:end])[2:]
+        yield from body[line:end]
+        line = end
+        while line < len(body) and not body[line].startswith("$ "):
+            line += 1
         try:
-            yield from excerpt(body[end:at], run(command))
+            yield from excerpt(body[end:line], run(command))
         except ValueError as error:
             raise ValueError(f"{command}: {error}") from None
 
@@ -138,29 +138,29 @@ def excerpt(shown: Sequence[str], output: Sequence[str]) -> list[str]:
     if len(parts) == 1:
         return _like_before(parts[0], output)
     result: list[str] = []
-    at = 0
+    end = 0
     for number, part in enumerate(parts):
         result += [_LEFT_OUT] if number else []
         if part:
             is_first, is_last = number == 0, number == len(parts) - 1
-            begin = 0 if is_first else _begin(part, output, at)
-            at = len(output) if is_last else _find(part[-1], output, begin + (len(part) > 1)) + 1
-            result += _like_before(part, output[begin:at])
+            begin = 0 if is_first else _begin(part, output, end)
+            end = len(output) if is_last else _find(part[-1], output, begin + (len(part) > 1)) + 1
+            result += _like_before(part, output[begin:end])
     return result
 
 
 def _begin(part: Sequence[str], output: Sequence[str], start: int) -> int:
     """The position of an equal part, or else of a line like the part's first."""
-    for at in range(start, len(output) - len(part) + 1):
-        if all(_is_like(p, line) for p, line in zip(part, output[at:], strict=False)):
-            return at
+    for begin in range(start, len(output) - len(part) + 1):
+        if all(_is_like(p, line) for p, line in zip(part, output[begin:], strict=False)):
+            return begin
     return _find(part[0], output, start)
 
 
 def _find(line: str, output: Sequence[str], start: int) -> int:
-    for at in range(start, len(output)):
-        if _is_like(line, output[at]):
-            return at
+    for number in range(start, len(output)):
+        if _is_like(line, output[number]):
+            return number
     raise ValueError(f"no line is like: {line}\n" + "\n".join(output))
 
 

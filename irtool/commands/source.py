@@ -72,8 +72,8 @@ def decode_text(data: bytes, name: str, path: str) -> tuple[str, str]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        at = f"byte {error.start} is 0x{data[error.start]:02x}"
-        raise IrError(f"the file is not UTF-8 text ({at})", filename=name, code=UnreadableFile) from None
+        place = f"byte {error.start} is 0x{data[error.start]:02x}"
+        raise IrError(f"the file is not UTF-8 text ({place})", filename=name, code=UnreadableFile) from None
     if not text.strip():
         raise IrError("the file is empty", filename=name, code=UnreadableFile)
     _remember(path, text)

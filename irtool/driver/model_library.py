@@ -123,7 +123,7 @@ def _storage(graph: dict[str, Any]) -> list[dict[str, Any]]:
     attrs, rows = graph["attrs"], graph["node_row_ptr"]
     bound = {rows[n]: graph["nodes"][n]["name"] for n in graph["arg_nodes"]}
     storages: dict[int, dict[str, Any]] = {}
-    for at, (sid, shape, dtype) in enumerate(
+    for storage_index, (sid, shape, dtype) in enumerate(
         zip(attrs["storage_id"][1], attrs["shape"][1], attrs["dltype"][1], strict=True)
     ):
         size = dtypes.itemsize(dtype)
@@ -131,8 +131,8 @@ def _storage(graph: dict[str, Any]) -> list[dict[str, Any]]:
             size *= d
         storage = storages.setdefault(sid, {"storage_id": sid, "size_bytes": 0})
         storage["size_bytes"] = max(storage["size_bytes"], size)
-        if at in bound:
-            storage["input_binding"] = bound[at]
+        if storage_index in bound:
+            storage["input_binding"] = bound[storage_index]
     return list(storages.values())
 
 

@@ -128,18 +128,18 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
     kernels, by `kernel.buffer`. What a loop carries is alive in all its steps; its next value may be made in its place."""
     lifetimes: dict[Slot, list[int]] = {}
     scratch: list[dict[str, Any]] = []
-    for at, s in enumerate(steps(body)):
+    for step_index, s in enumerate(steps(body)):
         if isinstance(s, Loop):
-            end = at + len(steps([s])) - 1
+            end = step_index + len(steps([s])) - 1
             for c in s.state:
-                lifetimes.setdefault(c, [at, at])[1] = end
+                lifetimes.setdefault(c, [step_index, step_index])[1] = end
         if isinstance(s, RunKernel):
-            scratch += [_scratch(function, s, b, at) for b in _offsets(s)]
+            scratch += [_scratch(function, s, b, step_index) for b in _offsets(s)]
         for slot in s.reads if isinstance(s, Branch) else (*s.reads, *s.writes):
             slot = slot.resolve()
             if slot.kind == TEMP:
-                span = lifetimes.setdefault(slot, [at, at])
-                span[1] = max(span[1], at)
+                span = lifetimes.setdefault(slot, [step_index, step_index])
+                span[1] = max(span[1], step_index)
     assert all(s.kind != CONSTANT for s in lifetimes)
     return [
         {
@@ -156,7 +156,7 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
     ] + scratch
 
 
-def _scratch(function: str, s: RunKernel, b: Buffer, at: int) -> dict[str, Any]:
+def _scratch(function: str, s: RunKernel, b: Buffer, step: int) -> dict[str, Any]:
     return {
         "function": function,
         "name": f"{s.kernel.name}.{b.name}",
@@ -164,8 +164,8 @@ def _scratch(function: str, s: RunKernel, b: Buffer, at: int) -> dict[str, Any]:
         "shape": list(b.shape),
         "offset": s.workspace + _offsets(s)[b],
         "bytes": _bytes(s, b),
-        "first_step": at,
-        "last_step": at,
+        "first_step": step,
+        "last_step": step,
     }
 
 

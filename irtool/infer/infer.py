@@ -322,19 +322,19 @@ def _groups(names: Iterable[str], functions: dict[str, Function]) -> list[list[s
     for start in chosen:
         stack = [(start, 0)] if start not in index else []
         while stack:
-            name, at = stack.pop()
-            if at == 0:
+            name, edge = stack.pop()
+            if edge == 0:
                 index[name] = low[name] = len(index)
                 open_[name] = None
             descended = False
-            for i in range(at, len(edges[name])):
+            for i in range(edge, len(edges[name])):
                 callee = edges[name][i]
                 if callee not in index:
                     stack += [(name, i + 1), (callee, 0)]
                     descended = True
                     break
                 if callee in open_:
-                    low[name] = min(low[name], low[callee] if i < at else index[callee])
+                    low[name] = min(low[name], low[callee] if i < edge else index[callee])
             if descended:
                 continue
             for callee in edges[name]:

@@ -114,27 +114,27 @@ class Machine:
         stack: list[tuple[Any, int, list[Any], int]] = []
         operands: Any
         block = code.body
-        steps, at, end = block.steps, 0, len(block.steps)
+        steps, step, end = block.steps, 0, len(block.steps)
         while True:
-            if at == end:
+            if step == end:
                 value = frame[block.result]
                 if block.gives_up_result:
                     frame[block.result] = None
                 if not stack:
                     return value
-                block, at, frame, out = stack.pop()
+                block, step, frame, out = stack.pop()
                 steps = block.steps
                 end = len(steps)
                 frame[out] = value
                 value = None
                 continue
-            kind, out, args, frees, extra, node = steps[at]
-            at += 1
+            kind, out, args, frees, extra, node = steps[step]
+            step += 1
             if kind == NEED:
                 if frame[out] is UNSET:
-                    stack.append((block, at, frame, out))
+                    stack.append((block, step, frame, out))
                     block = extra
-                    steps, at, end = block.steps, 0, len(block.steps)
+                    steps, step, end = block.steps, 0, len(block.steps)
                 continue
             operands = [frame[a] for a in args]
             for slot in frees:
@@ -149,11 +149,11 @@ class Machine:
                 value = None
             elif kind == IF:
                 if block.tail is not node:
-                    stack.append((block, at, frame, out))
+                    stack.append((block, step, frame, out))
                 block = extra[0] if operands[0].item() else extra[1]
                 for slot in block.entry_frees:
                     frame[slot] = None
-                steps, at, end = block.steps, 0, len(block.steps)
+                steps, step, end = block.steps, 0, len(block.steps)
             elif kind == FIELD:
                 frame[out] = operands[0][extra]
                 operands = None
@@ -174,14 +174,14 @@ class Machine:
                             node.span,
                             code=EndlessRecursion,
                         )
-                    stack.append((block, at, frame, out))
+                    stack.append((block, step, frame, out))
                 frame = _frame(self, function, operands, node)
                 operands = None
                 block = code.body
-                steps, at, end = block.steps, 0, len(block.steps)
+                steps, step, end = block.steps, 0, len(block.steps)
             elif kind == MATCH:
                 if block.tail is not node:
-                    stack.append((block, at, frame, out))
+                    stack.append((block, step, frame, out))
                 for clause in extra:
                     if _matches(clause.pattern, operands[0], clause.slots, frame):
                         break
@@ -191,7 +191,7 @@ class Machine:
                 block = clause.block
                 for slot in block.entry_frees:
                     frame[slot] = None
-                steps, at, end = block.steps, 0, len(block.steps)
+                steps, step, end = block.steps, 0, len(block.steps)
             elif kind == CLOSURE:
                 inner, itself = extra
                 if itself is not None:

@@ -232,8 +232,8 @@ class _Writer:
         code = self.codes[e]
         itself = self.recursive.get(e)
         others = tuple(c for c in code.captured if c is not itself)
-        at = next((i for i, c in enumerate(code.captured) if c is itself), None)
-        self._emit(Kind.CLOSURE, e, block, others, (code, at))
+        own_capture = next((i for i, c in enumerate(code.captured) if c is itself), None)
+        self._emit(Kind.CLOSURE, e, block, others, (code, own_capture))
 
     def _let(self, e: Let, block: BasicBlock) -> None:
         if e.value.__class__ is Function:

@@ -268,6 +268,6 @@ def _constants(x: Constant, y: Constant) -> str:
     count = int(np.count_nonzero(differ))
     if not count:
         return f"the {a.size} elements are equal, but for the signs of zeros"
-    at = [int(i) for i in np.unravel_index(int(np.argmax(np.where(differ, gap, -1.0))), a.shape)]
-    largest = f"largest {float(gap[tuple(at)]):.6g} at {at}: {a[tuple(at)].item()!r} on the left, {b[tuple(at)].item()!r} on the right"
+    indices = [int(i) for i in np.unravel_index(int(np.argmax(np.where(differ, gap, -1.0))), a.shape)]
+    largest = f"largest {float(gap[tuple(indices)]):.6g} at {indices}: {a[tuple(indices)].item()!r} on the left, {b[tuple(indices)].item()!r} on the right"
     return f"{count} of {a.size} elements differ, {largest}"

@@ -66,10 +66,10 @@ def tail_calls(function: HostFunction) -> list[CallFunction]:
 
 def _last(body: Sequence[Step]) -> int:
     """The place of the last step that matters if the function ends with this body, or -1."""
-    at = len(body) - 1
-    while at >= 0 and _is_in_vain(body[at]):
-        at -= 1
-    return at
+    last = len(body) - 1
+    while last >= 0 and _is_in_vain(body[last]):
+        last -= 1
+    return last
 
 
 def _is_in_vain(s: Step) -> bool:
@@ -132,10 +132,10 @@ class _Looped:
         while stack:
             body, out, ends = stack.pop()
             last = _last(body) if ends else len(body) - 1
-            for at, s in enumerate(body[: last + 1]):
+            for n, s in enumerate(body[: last + 1]):
                 if isinstance(s, Branch):
                     branch = Branch(self._place(s.cond), [], [], [self._place(x) for x in s.results])
-                    stack += [(s.other, branch.other, ends and at == last), (s.then, branch.then, ends and at == last)]
+                    stack += [(s.other, branch.other, ends and n == last), (s.then, branch.then, ends and n == last)]
                     out.append(branch)
                 elif isinstance(s, CallFunction) and s in self.ends:
                     out += self._iteration(s)

@@ -233,14 +233,14 @@ class _Frame:
         if ends:
             stack.append((lambda: self.moves.enter(self.clock), False))
 
-    def _touch(self, slot: Slot, at: int, reads: bool = False) -> None:
+    def _touch(self, slot: Slot, time: int, reads: bool = False) -> None:
         slot = slot.resolve()
         if slot.kind == TEMP:
-            interval = self.intervals.setdefault(slot, Interval(align(slot.nbytes), at, at))
-            interval.first = min(interval.first, at)
-            interval.last = max(interval.last, at)
+            interval = self.intervals.setdefault(slot, Interval(align(slot.nbytes), time, time))
+            interval.first = min(interval.first, time)
+            interval.last = max(interval.last, time)
             if reads:
-                self.moves.read(slot, at)
+                self.moves.read(slot, time)
 
     def _touch_all(self, slots: Sequence[Slot]) -> None:
         for slot in slots:
@@ -249,10 +249,10 @@ class _Frame:
     def _run(self, s: RunKernel) -> None:
         workspace = self.workspaces[s.kernel]
         stages = workspace.stages
-        for slot, at in zip(s.inputs, stages.read):
-            self._touch(slot, self.clock + at, True)
-        for slot, at in zip(s.outputs, stages.written):
-            self._touch(slot, self.clock + at)
+        for slot, stage in zip(s.inputs, stages.read):
+            self._touch(slot, self.clock + stage, True)
+        for slot, stage in zip(s.outputs, stages.written):
+            self._touch(slot, self.clock + stage)
         end = self.clock + stages.count - 1
         for slot in s.outputs:
             self._touch(slot, end)

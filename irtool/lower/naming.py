@@ -25,8 +25,8 @@ def murmur(data: bytes, seed: int = 0xC70F6907) -> int:
     m = 0xC6A4A7935BD1E995
     h = seed ^ (len(data) * m & _MASK)
     whole = len(data) & ~7
-    for at in range(0, whole, 8):
-        k = int.from_bytes(data[at : at + 8], "little") * m & _MASK
+    for offset in range(0, whole, 8):
+        k = int.from_bytes(data[offset : offset + 8], "little") * m & _MASK
         k = (k ^ (k >> 47)) * m & _MASK
         h = (h ^ k) * m & _MASK
     if len(data) & 7:

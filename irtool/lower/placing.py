@@ -111,11 +111,11 @@ def _sweep(items: Sequence[Interval]) -> int:
         while live and live[0][0] < item.first:
             _, begin, size = heapq.heappop(live)
             insort(gaps, (begin, begin + size))
-            at = gaps.index((begin, begin + size))
-            if at + 1 < len(gaps) and gaps[at][1] == gaps[at + 1][0]:
-                gaps[at : at + 2] = [(gaps[at][0], gaps[at + 1][1])]
-            if at and gaps[at - 1][1] == gaps[at][0]:
-                gaps[at - 1 : at + 1] = [(gaps[at - 1][0], gaps[at][1])]
+            gap = gaps.index((begin, begin + size))
+            if gap + 1 < len(gaps) and gaps[gap][1] == gaps[gap + 1][0]:
+                gaps[gap : gap + 2] = [(gaps[gap][0], gaps[gap + 1][1])]
+            if gap and gaps[gap - 1][1] == gaps[gap][0]:
+                gaps[gap - 1 : gap + 1] = [(gaps[gap - 1][0], gaps[gap][1])]
         for n, (begin, end) in enumerate(gaps):
             if end - begin >= item.size:
                 item.offset = begin

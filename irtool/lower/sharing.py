@@ -41,42 +41,42 @@ class Moves:
         self._begun: list[int] = []
         self._arms: list[int] = []
 
-    def enter(self, at: int) -> None:
+    def enter(self, time: int) -> None:
         """An arm begins."""
         self._open.append(len(self._ends))
-        self._ends.append(at)
-        self._mark(at)
+        self._ends.append(time)
+        self._mark(time)
 
-    def leave(self, at: int) -> None:
+    def leave(self, time: int) -> None:
         """The innermost arm ends before that time."""
-        self._ends[self._open.pop()] = at - 1
+        self._ends[self._open.pop()] = time - 1
         if self._open:
-            self._mark(at)
+            self._mark(time)
 
-    def _mark(self, at: int) -> None:
-        self._begun.append(at)
+    def _mark(self, time: int) -> None:
+        self._begun.append(time)
         self._arms.append(self._open[-1])
 
-    def read(self, slot: Slot, at: int) -> None:
+    def read(self, slot: Slot, time: int) -> None:
         """A slot is read."""
         if slot in self.state:
-            self._reads.setdefault(slot, []).append(at)
+            self._reads.setdefault(slot, []).append(time)
 
-    def add(self, at: int, s: CopySlot) -> None:
+    def add(self, time: int, s: CopySlot) -> None:
         """A copy to a slot that is carried, or another one."""
         if s.target.resolve() in self.state:
-            self.copies.append((at, s))
+            self.copies.append((time, s))
 
     def sort(self) -> None:
         """After the walk: a kernel's stages may read in another order than that of its inputs."""
         for times in self._reads.values():
             times.sort()
 
-    def reads_after(self, slot: Slot, at: int) -> list[int]:
+    def reads_after(self, slot: Slot, time: int) -> list[int]:
         """The times at which a slot may be read at that time or later in the same iteration."""
         times = self._reads.get(slot, [])
-        arm = self._arms[bisect_right(self._begun, at) - 1]
-        return times[bisect_left(times, at) : bisect_right(times, self._ends[arm])]
+        arm = self._arms[bisect_right(self._begun, time) - 1]
+        return times[bisect_left(times, time) : bisect_right(times, self._ends[arm])]
 
 
 def share_in_place(
@@ -94,12 +94,12 @@ def share_in_place(
         taken: set[int] = set()
         for i, o in s.kernel.in_place:
             # A schedule may have made several stages of the one that reads and writes: the pair holds all the same.
-            at, until = clock + stages[s.kernel].written[o], clock + stages[s.kernel].read[i]
+            written_at, until = clock + stages[s.kernel].written[o], clock + stages[s.kernel].read[i]
             source, out = s.inputs[i].resolve(), s.outputs[o].resolve()
             if source.kind != TEMP or out.kind != TEMP or o in taken or source is out:
                 continue
             a, b = group[source], group[out]
-            if a is b or a.last != max(at, until) or b.first != at or a.size != b.size:
+            if a is b or a.last != max(written_at, until) or b.first != written_at or a.size != b.size:
                 continue
             if not _in_place(s, source, o):
                 continue
@@ -142,8 +142,8 @@ def share_moved(
                 makers.update((x.resolve(), _Making(s, o, end)) for o, x in enumerate(s.outputs))
     written: dict[Slot, list[tuple[int, int, Slot]]] = {}
     """For each slot, from when to when a value is put there."""
-    for at, s in moves.copies:
-        written.setdefault(s.target.resolve(), []).append((at, at, s.source.resolve()))
+    for time, s in moves.copies:
+        written.setdefault(s.target.resolve(), []).append((time, time, s.source.resolve()))
     for _, s in moves.copies:
         source, target = s.source.resolve(), s.target.resolve()
         if source.kind != TEMP:
@@ -155,8 +155,8 @@ def share_moved(
         if any(first <= b.last and b.first <= last and of not in inside for first, last, of in written[target]):
             continue
         if not all(
-            _made_in_place(at, b.first, target, members[b], intervals, makers)
-            for at in moves.reads_after(target, b.first)
+            _made_in_place(time, b.first, target, members[b], intervals, makers)
+            for time in moves.reads_after(target, b.first)
         ):
             continue
         written[target].append((b.first, b.last, source))
@@ -166,7 +166,7 @@ def share_moved(
 
 
 def _made_in_place(
-    at: int,
+    time: int,
     begun: int,
     target: Slot,
     members: Sequence[Slot],
@@ -177,6 +177,6 @@ def _made_in_place(
     kernel may make it in the place of the target."""
     first = [makers[m] for m in members if m in makers and intervals[m].first == begun]
     return bool(first) and all(
-        at <= m.end and _in_place(m.step, target, m.output) and any(x.resolve() is target for x in m.step.inputs)
+        time <= m.end and _in_place(m.step, target, m.output) and any(x.resolve() is target for x in m.step.inputs)
         for m in first
     )

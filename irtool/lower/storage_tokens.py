@@ -43,12 +43,12 @@ class TokenAllocator:
         free = self._free.get(requested.device, [])
         middle = bisect.bisect_left(free, (size,))
         if middle < len(free) and free[middle][0] <= size * _MATCH_RANGE:
-            at = middle
+            index = middle
         elif middle and free[middle - 1][0] >= size // _MATCH_RANGE:
-            at = middle - 1
+            index = middle - 1
         else:
             return self._allocate(requested)
-        token = free.pop(at)[2]
+        token = free.pop(index)[2]
         token.largest = max(token.largest, size)
         token.readers = requested.readers
         return token

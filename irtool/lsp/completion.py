@@ -92,13 +92,13 @@ def _attributes(text: str) -> Iterator[Candidate]:
 def _open_call(text: str) -> str:
     """The name in front of the innermost open parenthesis."""
     depth = 0
-    for at in range(len(text) - 1, -1, -1):
-        sign = text[at]
+    for position in range(len(text) - 1, -1, -1):
+        sign = text[position]
         if sign in ")]":
             depth += 1
         elif sign in "([":
             if not depth and sign == "(":
-                match = _CALLED.search(text[:at])
+                match = _CALLED.search(text[:position])
                 return match[1] if match is not None else ""
             depth -= depth > 0
         elif sign in ";{}" and not depth:

@@ -35,9 +35,9 @@ class Lines:
         if self._plain:
             return start + min(column, len(inside))
         units = 0
-        for at, sign in enumerate(inside):
+        for position, sign in enumerate(inside):
             if units >= column:
-                return start + at
+                return start + position
             units += self._units(sign)
         return start + len(inside)
 

@@ -60,11 +60,11 @@ def _checked(symbol: Symbol, new: str) -> str:
 
 
 def _edited(text: str, edits: list[tuple[Span, str]]) -> str:
-    parts, at = [], 0
+    parts, position = [], 0
     for place, name in edits:
-        parts += [text[at : place.start], name]
-        at = place.end
-    return "".join([*parts, text[at:]])
+        parts += [text[position : place.start], name]
+        position = place.end
+    return "".join([*parts, text[position:]])
 
 
 def _check(analysis: Analysis, symbol: Symbol, name: str, text: str) -> None:

@@ -158,8 +158,8 @@ def _serve_display(server: RelayServer, manual: Manual) -> None:
         document = server.document(params.text_document.uri)
         start, end = (document.offset(p) for p in (params.range.start, params.range.end))
         return [
-            lsp.InlayHint(document.position(at), t, lsp.InlayHintKind.Type)
-            for at, t in type_hints(document.analysis, start, end)
+            lsp.InlayHint(document.position(position), t, lsp.InlayHintKind.Type)
+            for position, t in type_hints(document.analysis, start, end)
         ]
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)

@@ -61,15 +61,15 @@ class Dft(Operator):
         wide = accumulator_dtype(real.dtype)
         p, q = factors(extent)
 
-        def samples(at: Any, i: tuple[Any, ...]) -> tuple[Any, ...]:
-            return tuple(te.cast(x[(*i, at)], wide) for x in inputs)
+        def samples(outer: Any, i: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(te.cast(x[(*i, outer)], wide) for x in inputs)
 
         waves = waves_of(p, p, p, wide, self.inverse)
         k = te.reduce_axis(p, name="k")
 
         def first(*i: Any) -> Any:
-            *at, row, to, f = i
-            a, b = samples(k * q + row, tuple(at))
+            *outer, row, to, f = i
+            a, b = samples(k * q + row, tuple(outer))
             return te.sum(a * waves(k, 0, to, f) + b * waves(k, 1, to, f), axis=k)
 
         spectrum = te.compute((*batch, q, 2, p), first, name="first_step")
@@ -80,9 +80,9 @@ class Dft(Operator):
 
         def result(part: int, name: str, dtype: str) -> Any:
             def element(*i: Any) -> Any:
-                *at, n = i
-                value = spectrum[(*at, te.floordiv(n, p), part, te.floormod(n, p))]
-                return te.cast(value * scale + nothing[tuple(at)], dtype)
+                *outer, n = i
+                value = spectrum[(*outer, te.floordiv(n, p), part, te.floormod(n, p))]
+                return te.cast(value * scale + nothing[tuple(outer)], dtype)
 
             return te.compute(real.shape, element, name=name, tag="elemwise")
 

@@ -74,13 +74,13 @@ class FixedPointMultiplyPerAxis(Operator):
         one = te.const(1, "int64")
 
         def element(*i: Any) -> Any:
-            at = tuple([i[a] for a in self.axes])
+            position = tuple([i[a] for a in self.axes])
             x = te.cast(data[i], "int64")
             if self.is_lshift_required:
-                x = x << te.cast(left[at], "int64")
-            total = te.cast(right[at], "int64") + te.const(31, "int64")
+                x = x << te.cast(left[position], "int64")
+            total = te.cast(right[position], "int64") + te.const(31, "int64")
             shift_count = te.min2(total, te.const(_MOST, "int64"))
-            shifted = (x * te.cast(multiplier[at], "int64") + (one << (shift_count - one))) >> shift_count
+            shifted = (x * te.cast(multiplier[position], "int64") + (one << (shift_count - one))) >> shift_count
             none = te.const(0, "int64")
             return te.cast(te.select(total > te.const(_MOST, "int64"), none, shifted), data.dtype)
 

@@ -86,11 +86,11 @@ def turn(sums: Any, extent: int, inverse: bool) -> Any:
     """Sums of the first step, `[…, q, part, f]`, times the twiddle factors of their samples: the signal of the second."""
     turns = waves_of(sums.shape[-3], sums.shape[-1], extent, sums.dtype, inverse)
 
-    def turned(*i: Any) -> Any:
-        *at, q, to, f = i
-        return sums[(*at, q, 0, f)] * turns(q, 0, to, f) + sums[(*at, q, 1, f)] * turns(q, 1, to, f)
+    def rotated(*i: Any) -> Any:
+        *outer, q, to, f = i
+        return sums[(*outer, q, 0, f)] * turns(q, 0, to, f) + sums[(*outer, q, 1, f)] * turns(q, 1, to, f)
 
-    return te.compute(sums.shape, turned, name="turned", tag="elemwise")
+    return te.compute(sums.shape, rotated, name="turned", tag="elemwise")
 
 
 def second_step(signal: Any, count: int, inverse: bool = False) -> Any:
@@ -100,8 +100,10 @@ def second_step(signal: Any, count: int, inverse: bool = False) -> Any:
     k = te.reduce_axis(extent, name="k")
 
     def element(*i: Any) -> Any:
-        *at, g, to, f = i
-        return te.sum(signal[(*at, k, 0, f)] * waves(k, 0, to, g) + signal[(*at, k, 1, f)] * waves(k, 1, to, g), axis=k)
+        *outer, g, to, f = i
+        return te.sum(
+            signal[(*outer, k, 0, f)] * waves(k, 0, to, g) + signal[(*outer, k, 1, f)] * waves(k, 1, to, g), axis=k
+        )
 
     return te.compute((*batch, count, parts, frequencies), element, name="second_step")
 

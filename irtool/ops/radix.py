@@ -93,8 +93,8 @@ class Radix:
             self.ib.store(self.counts, (i,), 0)
 
     def _count(self, digit: Any, by: Any) -> None:
-        at = self.ib.let(digit)
-        self.ib.store(self.counts, (at,), self.counts[at] + by)
+        bucket = self.ib.let(digit)
+        self.ib.store(self.counts, (bucket,), self.counts[bucket] + by)
 
     def select(self, rank: Place, count: Any, k: int) -> tuple[Any, Any]:
         """The last of the `k` first ranks of `count` (at least as many) in order, and how many of these are equal to it."""
@@ -157,8 +157,8 @@ def keep_first(ib: Any, count: Any, position: Place, rank: Place, last: tuple[An
     with ib.for_(count) as i:
         candidate = ib.let(position(i))
         ib.store(to, (done(),), candidate)
-        at = ib.let(rank(candidate))
-        is_last = ib.let(te.cast(te.equal(at, limit), "int32"))
-        taken = ib.let(te.cast(at < limit, "int32") + te.cast(left() > 0, "int32") * is_last)
+        candidate_rank = ib.let(rank(candidate))
+        is_last = ib.let(te.cast(te.equal(candidate_rank, limit), "int32"))
+        taken = ib.let(te.cast(candidate_rank < limit, "int32") + te.cast(left() > 0, "int32") * is_last)
         left.set(left() - is_last)
         done.set(done() + taken)

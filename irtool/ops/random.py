@@ -77,13 +77,13 @@ def words(gen: Any, count: int) -> tuple[Any, Any]:
 def _shaped(flat: Any, shape: Sequence[int], element: Any) -> Any:
     """The te tensor of `element(flat[position])`, positions counted through `shape` in row-major order."""
 
-    def at(*i: Any) -> Any:
+    def element_of(*i: Any) -> Any:
         position: Any = te.const(0, "int32")
         for index, extent in zip(i, shape, strict=True):
             position = position * extent + index
         return element(flat, position)
 
-    return te.compute(tuple(shape), at, tag="injective")
+    return te.compute(tuple(shape), element_of, tag="injective")
 
 
 @operator("random.threefry_generate", "key", pattern=Pattern.OPAQUE, attrs="ThreefryGenerateAttrs")
@@ -106,7 +106,7 @@ class ThreefryGenerate(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         state, numbers = words(inputs[0], math.prod(self.out_shape))
-        return [state, _shaped(numbers, self.out_shape, lambda flat, at: flat[at])]
+        return [state, _shaped(numbers, self.out_shape, lambda flat, index: flat[index])]
 
 
 @operator("random.threefry_split", "key", pattern=Pattern.OPAQUE)
@@ -200,8 +200,8 @@ class Uniform(_Distribution):
         key, low, high = inputs
         state, numbers = words(key, math.prod(self.out_shape))
 
-        def element(flat: Any, at: Any) -> Any:
-            return _unit_element(flat[at], self.out_dtype) * (high[()] - low[()]) + low[()]
+        def element(flat: Any, index: Any) -> Any:
+            return _unit_element(flat[index], self.out_dtype) * (high[()] - low[()]) + low[()]
 
         return [state, _shaped(numbers, self.out_shape, element)]
 
@@ -229,8 +229,8 @@ class Normal(_Distribution):
         count, dtype = math.prod(self.out_shape), self.out_dtype
         state, numbers = words(key, 2 * count)
 
-        def element(flat: Any, at: Any) -> Any:
-            u, v = _unit_element(flat[at], dtype), _unit_element(flat[at + count], dtype)
+        def element(flat: Any, index: Any) -> Any:
+            u, v = _unit_element(flat[index], dtype), _unit_element(flat[index + count], dtype)
             size = te.sqrt(te.const(-2.0, dtype) * te.log(te.const(1.0, dtype) - u))
             return size * te.sin(te.const(2 * math.pi, dtype) * v) * scale[()] + mean[()]
 
@@ -281,7 +281,7 @@ class Multinomial(Operator):
         key, probs = inputs
         shape = (*probs.shape[:-1], int(self.num_samples))
         state, numbers = words(key, math.prod(shape))
-        drawn = _shaped(numbers, shape, lambda flat, at: _unit_element(flat[at], "float32"))
+        drawn = _shaped(numbers, shape, lambda flat, index: _unit_element(flat[index], "float32"))
         k, upto = te.reduce_axis(probs.shape[-1], name="k"), te.reduce_axis(probs.shape[-1], name="j")
         zero, one = te.const(0.0, "float32"), te.const(1.0, "float32")
 

@@ -280,10 +280,10 @@ def normalize_axes(axes: Iterable[int], rank: int, what: str = "axis") -> tuple[
     """Each axis counted from the front, in the order given; RelationError where one is out of range or named twice."""
     normalized: list[int] = []
     for axis in axes:
-        at = normalize_axis(axis, rank, what)
-        if at in normalized:
+        positive_axis = normalize_axis(axis, rank, what)
+        if positive_axis in normalized:
             raise RelationError(f"{what} {int(axis)} is named twice")
-        normalized.append(at)
+        normalized.append(positive_axis)
     return tuple(normalized)
 
 

@@ -231,8 +231,8 @@ class Searchsorted(Operator):
             positions = np.searchsorted(rows, values, side)
         else:
             positions = np.empty(values.shape, "int64")
-            for at in np.ndindex(values.shape[:-1]):
-                positions[at] = np.searchsorted(rows[at], values[at], side)
+            for row in np.ndindex(values.shape[:-1]):
+                positions[row] = np.searchsorted(rows[row], values[row], side)
         return positions.astype(numpy_dtype(self.dtype))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:

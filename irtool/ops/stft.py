@@ -68,9 +68,9 @@ class Stft(Operator):
         frames = (x.shape[-1] - self.n_fft) // self.hop_length + 1
         if frames < 1 or (frames - 1) * self.hop_length + self.win_length > x.shape[-1]:
             raise IrError(f"windows of {self.win_length} samples do not fit a signal of {x.shape[-1]}")
-        at = np.arange(frames)[:, None] * self.hop_length + np.arange(self.win_length)
+        samples = np.arange(frames)[:, None] * self.hop_length + np.arange(self.win_length)
         with np.errstate(invalid="ignore", over="ignore"):
-            pieces = x[..., at].astype("float64") * window[: self.win_length]
+            pieces = x[..., samples].astype("float64") * window[: self.win_length]
             frequencies = np.arange(self.n_fft // 2 + 1 if self.onesided else self.n_fft)
             cos, sin = waves(np.outer(frequencies, np.arange(self.win_length)), self.win_length)
             spectrum = np.stack([pieces @ cos.T, pieces @ -sin.T], axis=-1)
@@ -94,32 +94,34 @@ class Stft(Operator):
         def wave_at(steps: Any, part: Any) -> Any:
             return single(steps, part) if large else wave(steps, self.win_length, part, dtype)
 
-        def wave_in_window(row: Any, at: Any, part: Any, f: Any) -> Any:
-            sample = at * q + row
+        def wave_in_window(row: Any, position: Any, part: Any, f: Any) -> Any:
+            sample = position * q + row
             return te.cast(window[sample], dtype) * wave_at(product(sample, f), part)
 
         table = te.compute((q, p, 2, side), wave_in_window, name="waves_in_window") if not large else None
 
-        def sample_of(at: Any, i: tuple[Any, ...]) -> Any:
+        def sample_of(position: Any, i: tuple[Any, ...]) -> Any:
             *where, frame = i
-            return te.cast(x[(*where, frame * self.hop_length + at)], dtype)
+            return te.cast(x[(*where, frame * self.hop_length + position)], dtype)
 
         def first(*i: Any) -> Any:
-            *at, row, part, f = i
+            *position, row, part, f = i
             wave_there = wave_in_window(row, k, part, f) if table is None else table[row, k, part, f]
-            return te.sum(sample_of(k * q + row, tuple(at)) * wave_there, axis=k)
+            return te.sum(sample_of(k * q + row, tuple(position)) * wave_there, axis=k)
 
         spectrum = te.compute((*batch, frames, q, 2, side), first, name="first_step")
         spectrum = second_step(spectrum, count) if q > 1 else spectrum
         nothing = not_a_number(
-            (*batch, frames), self.win_length, lambda at, i: [sample_of(at, i) * te.cast(window[at], dtype)]
+            (*batch, frames),
+            self.win_length,
+            lambda position, i: [sample_of(position, i) * te.cast(window[position], dtype)],
         )
         scale = te.const(1 / math.sqrt(self.n_fft) if self.normalized else 1.0, dtype)
 
         def result(*i: Any) -> Any:
-            *at, n, frame, part = i
-            value = spectrum[(*at, frame, te.floordiv(n, side), part, te.floormod(n, side))]
-            return te.cast(value * scale + nothing[(*at, frame)], x.dtype)
+            *position, n, frame, part = i
+            value = spectrum[(*position, frame, te.floordiv(n, side), part, te.floormod(n, side))]
+            return te.cast(value * scale + nothing[(*position, frame)], x.dtype)
 
         return te.compute(out_type.shape, result, tag="elemwise")
 

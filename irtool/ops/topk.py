@@ -46,8 +46,8 @@ class _Heap:
         """True if node `a` comes before node `b` in the sorted row."""
         return self._before(self.values[a], self.positions[a], self.values[b], self.positions[b])
 
-    def _before(self, x: Any, at: Any, y: Any, y_position: Any) -> Any:
-        return te.any(precedes(x, y, self.ascending), te.all(at < y_position, same(x, y)))
+    def _before(self, x: Any, x_position: Any, y: Any, y_position: Any) -> Any:
+        return te.any(precedes(x, y, self.ascending), te.all(x_position < y_position, same(x, y)))
 
     def takes(self, value: Any, position: Any) -> Any:
         """True if an element is better than the worst of the heap."""
@@ -101,8 +101,8 @@ def _select(
             ib.store(heap.positions, (i,), i)
         with ib.for_(k // 2) as i:
             node = ib.let(k // 2 - 1 - i)
-            value, at = ib.let(heap.values[node]), ib.let(heap.positions[node])
-            heap.sift(node, value, at)
+            value, position = ib.let(heap.values[node]), ib.let(heap.positions[node])
+            heap.sift(node, value, position)
         blocks, width = extremes.shape[axis : axis + 2]
         size = size_of_blocks(extent)
         with ib.for_(blocks) as block, ib.for_(width) as lane:

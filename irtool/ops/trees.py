@@ -115,7 +115,7 @@ class TreeEnsemble(Operator):
             return te.cast(number, "int32")
 
         def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
-            x, root, at, bound, low, high, weight = ins
+            x, root, features, bound, low, high, weight = ins
             with ib.for_(data.shape[0], name="row") as row:
                 with ib.for_(weights.shape[1]) as k:
                     ib.store(outs[0], (row, k), te.const(self._identity, out_type.dtype))
@@ -125,7 +125,7 @@ class TreeEnsemble(Operator):
                         steps = ib.local("int32", 0)
                         with ib.while_(te.all(place.get() >= 0, steps.get() < self.depth)):
                             node = ib.let(te.minimum(place.get(), nodes - 1))
-                            value = x[row, clip_index(at[node], data.shape[1])]
+                            value = x[row, clip_index(features[node], data.shape[1])]
                             place.set(te.if_then_else(value <= bound[node], place_of(low[node]), place_of(high[node])))
                             steps.set(steps.get() + 1)
                     # of a node, where the tree is deeper, a negative number, which is clipped to leaf 0

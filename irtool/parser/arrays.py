@@ -93,13 +93,13 @@ def _read_array(file: IO[bytes], size: int) -> np.ndarray:
     if left > nbytes:
         raise ValueError(f"{what}, and {left - nbytes} more follow")
     data = np.empty(nbytes, np.uint8)
-    at = 0
-    while at < nbytes:
-        part = file.read(min(_CHUNK, nbytes - at))
+    offset = 0
+    while offset < nbytes:
+        part = file.read(min(_CHUNK, nbytes - offset))
         if not part:
-            raise ValueError(f"it is cut off: {what}, and {at} are there")
-        data[at : at + len(part)] = np.frombuffer(part, np.uint8)
-        at += len(part)
+            raise ValueError(f"it is cut off: {what}, and {offset} are there")
+        data[offset : offset + len(part)] = np.frombuffer(part, np.uint8)
+        offset += len(part)
     array = data.view("uint16" if dtype.kind == "V" else dtype).reshape(shape, order="F" if in_columns else "C")
     array = array.astype(array.dtype.newbyteorder("="), order="C", copy=False)
     return as_bfloat16_bits(array) if dtype.kind == "V" else array

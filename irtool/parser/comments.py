@@ -34,28 +34,28 @@ def comments_between(text: str, start: int, end: int) -> tuple[list[Comment], in
     """The comments in that part of a text, which has no words; and how many lines end behind the last."""
     comments: list[Comment] = []
     before = start
-    for at, stop in _places(text, start, end):
-        written = "\n".join(line.rstrip() for line in text[at:stop].split("\n"))
+    for offset, stop in _places(text, start, end):
+        written = "\n".join(line.rstrip() for line in text[offset:stop].split("\n"))
         rest = text[stop:end].lstrip(" \t\r\f")
         ends_line = rest.startswith("\n") or (not rest and end == len(text))
-        comments.append(Comment(written, text.count("\n", before, at), ends_line))
+        comments.append(Comment(written, text.count("\n", before, offset), ends_line))
         before = stop
     return comments, text.count("\n", before, end)
 
 
 def _places(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    at = start
-    while match := _BEGIN.search(text, at, end):
-        at = match.end()
+    offset = start
+    while match := _BEGIN.search(text, offset, end):
+        offset = match.end()
         if match[0] == "/*":
-            at = _end_of_block(text, match.start(), end)
-        yield match.start(), at
+            offset = _end_of_block(text, match.start(), end)
+        yield match.start(), offset
 
 
-def _end_of_block(text: str, at: int, end: int) -> int:
+def _end_of_block(text: str, offset: int, end: int) -> int:
     """The end of a block comment; comments in it count."""
     nesting = 0
-    for match in _SIGN.finditer(text, at, end):
+    for match in _SIGN.finditer(text, offset, end):
         nesting += 1 if match[0] == "/*" else -1
         if not nesting:
             return match.end()

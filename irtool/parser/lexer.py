@@ -27,10 +27,10 @@ _SIGNATURE = re.compile(r"(?:\bfn|\bdef\s+@[^\s(\[<]+)\s*(?:\[[^\]]*\])?\s*\([^(
 _ENDS = frozenset(("RPAREN", "LOCAL", "GRAPH", "NUMBER", "RBRACE", "PROJECTION", "PLAIN_CALL", "TRUE", "FALSE"))
 
 
-def after_blanks(text: str, at: int, end: int | None = None) -> int:
-    """The first offset from `at` on where neither a blank nor a comment stands; comments in comments are not looked for."""
-    stop = min(len(text) if end is None else end, at + _LONGEST_BLANK)
-    return _BLANK.match(text, at, stop).end()  # type: ignore[union-attr]  # the pattern matches nothing, too
+def after_blanks(text: str, offset: int, end: int | None = None) -> int:
+    """The first offset from `offset` on where neither a blank nor a comment stands; comments in comments are not looked for."""
+    stop = min(len(text) if end is None else end, offset + _LONGEST_BLANK)
+    return _BLANK.match(text, offset, stop).end()  # type: ignore[union-attr]  # the pattern matches nothing, too
 
 
 class Lexer:
@@ -65,37 +65,37 @@ class Lexer:
                 kind = fixed.get(word) or groups[group]  # type: ignore[index]  # a match has a last group: each alternative is one
                 if kind in special:
                     break
-                at = match.end() - len(word)
+                offset = match.end() - len(word)
                 if bind_lines:
                     if kind in ("LPAREN", "MINUS") and previous in _ENDS and not depth[-1] and "\n" in match[0]:
-                        yield "SEMICOLON", "", at
+                        yield "SEMICOLON", "", offset
                     self._count(kind, depth)
-                yield kind, word, at
+                yield kind, word, offset
                 previous = kind
             else:
                 return
-            at = match.end() - len(word)
+            offset = match.end() - len(word)
             if kind == "COMMENT":
-                position = self._skip_comment(at)
+                position = self._skip_comment(offset)
             elif kind == "PATH":
-                name = self._declared_part(word, at, previous)
-                yield "LOCAL", name, at
+                name = self._declared_part(word, offset, previous)
+                yield "LOCAL", name, offset
                 previous = "LOCAL"
-                position = at + len(name)
+                position = offset + len(name)
             else:
                 junk += 1
-                position = at + 1
+                position = offset + 1
                 if junk > _MOST_JUNK:
                     self.diagnostics.error(
                         "too many characters that Relay text does not have; giving up",
-                        Span(self.source, at, at + 1),
+                        Span(self.source, offset, offset + 1),
                         code=StrayCharacter,
                     )
                     yield "$END", "", end
                     return
-                self._report_junk(word, at)
+                self._report_junk(word, offset)
                 if word in "\"'":
-                    position = self._end_of_line(at)
+                    position = self._end_of_line(offset)
 
     def _count(self, kind: str, depth: list[int]) -> None:
         """Keeps `depth`: for each open brace, how many parentheses and brackets are open inside it."""
@@ -108,22 +108,22 @@ class Lexer:
         elif kind in ("RPAREN", "RSQUARE"):
             depth[-1] -= 1
 
-    def _skip_comment(self, at: int) -> int:
-        """The end of the comment that starts at `at`, with the comments inside it."""
+    def _skip_comment(self, offset: int) -> int:
+        """The end of the comment that starts at `offset`, with the comments inside it."""
         nesting = 0
-        for match in re.compile(r"/\*|\*/").finditer(self.text, at, self.end):
+        for match in re.compile(r"/\*|\*/").finditer(self.text, offset, self.end):
             nesting += 1 if match[0] == "/*" else -1
             if nesting == 0:
                 return match.end()
-        self.diagnostics.error("this comment has no end", Span(self.source, at, at + 2), code=Unterminated)
+        self.diagnostics.error("this comment has no end", Span(self.source, offset, offset + 2), code=Unterminated)
         return self.end
 
-    def _end_of_line(self, at: int) -> int:
-        stop = self.text.find("\n", at, self.end)
+    def _end_of_line(self, offset: int) -> int:
+        stop = self.text.find("\n", offset, self.end)
         return self.end if stop < 0 else stop
 
-    def _report_junk(self, word: str, at: int) -> None:
-        span = Span(self.source, at, at + 1)
+    def _report_junk(self, word: str, offset: int) -> None:
+        span = Span(self.source, offset, offset + 1)
         if word in "\"'":
             self.diagnostics.error("this string has no end", span, code=Unterminated)
         elif word == "#":
@@ -134,15 +134,15 @@ class Lexer:
             shown = word if word.isprintable() else f"U+{ord(word):04X}"
             self.diagnostics.error(f"the character {shown} has no meaning here", span, code=StrayCharacter)
 
-    def _declared_part(self, word: str, at: int, previous: str) -> str:
-        """The part of `word`, at `at`, that is the variable's name."""
+    def _declared_part(self, word: str, offset: int, previous: str) -> str:
+        """The part of `word`, at `offset`, that is the variable's name."""
         if word in self.paths:
             return word
         name, _, kind = word.rpartition(":")
         typed = name and not kind[0].isdigit() and previous in _BINDERS
-        if typed and self._sign_after(at + len(word)) not in (":", "{"):
+        if typed and self._sign_after(offset + len(word)) not in (":", "{"):
             word = name
-        elif not self._binds(word, at, previous):
+        elif not self._binds(word, offset, previous):
             return self._used_part(word)
         self.paths.add(word)
         return word
@@ -158,9 +158,9 @@ class Lexer:
             return word.split(":")[0].split("+")[0].split("-")[0]
         return word[: cuts[0]]
 
-    def _binds(self, word: str, at: int, previous: str) -> bool:
+    def _binds(self, word: str, offset: int, previous: str) -> bool:
         """True where the name is being declared: a parameter, or after `let` or `free_var`."""
-        sign = self._sign_after(at + len(word))
+        sign = self._sign_after(offset + len(word))
         if previous in ("LET", "FREE_VAR"):
             return sign in ":=;{"
         if previous == "LBRACE":  # of the first clause of a match
@@ -169,9 +169,9 @@ class Lexer:
             return False
         if sign in (":", "{"):
             return True
-        return sign in (",", ")") and _SIGNATURE.search(self.text, max(0, at - 300), at) is not None
+        return sign in (",", ")") and _SIGNATURE.search(self.text, max(0, offset - 300), offset) is not None
 
-    def _sign_after(self, at: int) -> str:
-        """The first character at or behind `at` that belongs to no blank or comment."""
-        at = after_blanks(self.text, at, self.end)
-        return self.text[at] if at < self.end else ""
+    def _sign_after(self, offset: int) -> str:
+        """The first character at or behind `offset` that belongs to no blank or comment."""
+        offset = after_blanks(self.text, offset, self.end)
+        return self.text[offset] if offset < self.end else ""

@@ -52,11 +52,11 @@ def lowered_functions(source: Source) -> dict[str, Span]:
     if "primfn(" not in source.text:
         return {}
     functions: dict[str, Span] = {}
-    at = 0
-    while match := _HEAD.search(source.text, at):
+    offset = 0
+    while match := _HEAD.search(source.text, offset):
         stop = source.text.find("\n}", match.end())
-        at = len(source.text) if stop < 0 else stop + 2
-        functions[match[1]] = Span(source, match.start(), at)
+        offset = len(source.text) if stop < 0 else stop + 2
+        functions[match[1]] = Span(source, match.start(), offset)
     return functions
 
 
@@ -276,8 +276,8 @@ def _filled(t: Type, tensors: Iterator[TensorType]) -> Type:
         if not isinstance(x, TupleType):
             done.append(next(tensors, None) or x)
         elif ready:
-            at = len(done) - len(x.fields)
-            done[at:] = [TupleType(tuple(done[at:]))]
+            first = len(done) - len(x.fields)
+            done[first:] = [TupleType(tuple(done[first:]))]
         else:
             stack.append((x, True))
             stack.extend((f, False) for f in reversed(x.fields))

@@ -45,11 +45,11 @@ _HEADER = re.compile(r"^(?:#\[\s*metadata\s*\]|METADATA:)", re.MULTILINE)
 
 def find_section(text: str) -> int:
     """The start of a text's metadata section, or -1. It goes to the end of the text."""
-    at = text.find("#[metadata]")
-    if at < 0 or (at > 0 and text[at - 1] != "\n"):
+    offset = text.find("#[metadata]")
+    if offset < 0 or (offset > 0 and text[offset - 1] != "\n"):
         match = _HEADER.search(text) if "metadata" in text or "METADATA:" in text else None
         return match.start() if match is not None else -1
-    return at
+    return offset
 
 
 def read_index(word: str) -> tuple[str, int | None]:

@@ -121,35 +121,35 @@ def decode_params(data: bytes) -> dict[str, np.ndarray]:
     (count,) = struct.unpack_from("<Q", data, 16)
     if count > len(data):
         raise ValueError(f"the parameters cannot hold {count} names")
-    at = 24
+    offset = 24
     names: list[str] = []
     for _ in range(count):
-        if at + 8 > len(data):
+        if offset + 8 > len(data):
             raise ValueError("the parameters are cut off among the names")
-        (length,) = struct.unpack_from("<Q", data, at)
-        at += 8
-        if length > _LONGEST_NAME or at + length > len(data):
+        (length,) = struct.unpack_from("<Q", data, offset)
+        offset += 8
+        if length > _LONGEST_NAME or offset + length > len(data):
             raise ValueError("the parameters are cut off among the names")
-        names.append(data[at : at + length].decode("utf-8", "surrogateescape"))
-        at += length
-    if at + 8 > len(data):
+        names.append(data[offset : offset + length].decode("utf-8", "surrogateescape"))
+        offset += length
+    if offset + 8 > len(data):
         raise ValueError("the parameters are cut off before the tensors")
-    (tensors,) = struct.unpack_from("<Q", data, at)
-    at += 8
+    (tensors,) = struct.unpack_from("<Q", data, offset)
+    offset += 8
     if tensors != count:
         raise ValueError(f"the parameters have {count} names and {tensors} tensors")
     params: dict[str, np.ndarray] = {}
     for name in names:
         try:
-            array, dtype, at = decode(data, at)
+            array, dtype, offset = decode(data, offset)
         except ValueError as error:
             raise ValueError(f"parameter {name}: {error}") from None
         if name in params:
             raise ValueError(f"parameter {name} is there twice")
         array = array if array.flags.aligned else array.copy()
         params[name] = as_bfloat16_bits(array) if dtype == "bfloat16" else array
-    if at != len(data):
-        raise ValueError(f"the parameters are followed by {len(data) - at} other bytes")
+    if offset != len(data):
+        raise ValueError(f"the parameters are followed by {len(data) - offset} other bytes")
     return params
 
 

@@ -71,36 +71,36 @@ class Reader:
         after, goto = self.tables.after, self.tables.goto
         states, values, starts = self.states, self.values, self.starts
         state, end = states[-1], 0
-        for kind, text, at in words:
+        for kind, text, offset in words:
             waiting: Word | None = None
             while True:
                 action = actions[state].get(kind)
                 if action is None:
                     if kind == "$END" and self.tables.accessing[state] in STARTS:
                         return
-                    if waiting is None and self._ends_line(state, end, at):
-                        waiting = (kind, text, at)
-                        kind, text, at = "SEMICOLON", "", end
+                    if waiting is None and self._ends_line(state, end, offset):
+                        waiting = (kind, text, offset)
+                        kind, text, offset = "SEMICOLON", "", end
                         continue
                     self.end = end
-                    next_word = self._recover((kind, text, at) if waiting is None else waiting, words)
+                    next_word = self._recover((kind, text, offset) if waiting is None else waiting, words)
                     if next_word is None:
                         return
                     state, waiting = states[-1], None
-                    kind, text, at = next_word
+                    kind, text, offset = next_word
                     if kind:
                         continue
-                    end = at
+                    end = offset
                     break
                 if action >= 0:
                     states.append(action)
                     values.append(text)
-                    starts.append(at)
+                    starts.append(offset)
                     state = action
-                    end = at + len(text)
+                    end = offset + len(text)
                     if waiting is None:
                         break
-                    kind, text, at = waiting
+                    kind, text, offset = waiting
                     waiting = None
                     continue
                 symbol, count, method = rules[~action]
@@ -119,15 +119,17 @@ class Reader:
                     below = states[-2]
                     state = states[-1] = after.get((below, symbol, kind)) or goto(below, symbol, kind)
                 else:
-                    values.append(method([], at, at))  # type: ignore[misc]  # methods of rules take the values of their words and parts
-                    starts.append(at)
+                    values.append(method([], offset, offset))  # type: ignore[misc]  # methods of rules take the values of their words and parts
+                    starts.append(offset)
                     state = after.get((state, symbol, kind)) or goto(state, symbol, kind)
                     states.append(state)
 
-    def _ends_line(self, state: int, end: int, at: int) -> bool:
+    def _ends_line(self, state: int, end: int, offset: int) -> bool:
         """True where a binding may end and a line does, in the dialect that needs no `;`."""
         return (
-            self.lines_bind and "SEMICOLON" in self.tables.actions[state] and "\n" in self.builder.source.text[end:at]
+            self.lines_bind
+            and "SEMICOLON" in self.tables.actions[state]
+            and "\n" in self.builder.source.text[end:offset]
         )
 
     # ---- after an error
@@ -145,10 +147,10 @@ class Reader:
             return word
         self.builder.unwinding = False
         depth, limit = 0, len(self.states)
-        kind, text, at = word
+        kind, text, offset = word
         while kind != "$END":
-            if kind in _DEFINITION and self._starts_line(at) and self._cut_to_definitions():
-                return kind, text, at
+            if kind in _DEFINITION and self._starts_line(offset) and self._cut_to_definitions():
+                return kind, text, offset
             if kind in _OPENING:
                 depth += 1
             elif depth and kind in _CLOSING:
@@ -162,11 +164,11 @@ class Reader:
                 elif block >= 0 and "result" in self.tables.actions[self.states[block]]:
                     self._cut(block)
                     if kind == "RBRACE":
-                        self._shift("result", Var("", None), at)
-                        return kind, text, at
-                    self._shift("statement", None, at)
-                    return "", "", at + 1
-            kind, text, at = next(words, ("$END", "", at))
+                        self._shift("result", Var("", None), offset)
+                        return kind, text, offset
+                    self._shift("statement", None, offset)
+                    return "", "", offset + 1
+            kind, text, offset = next(words, ("$END", "", offset))
         return None
 
     def _reduce_what_is_complete(self) -> None:
@@ -191,9 +193,9 @@ class Reader:
     def _needs_semicolon(self) -> bool:
         return self.tables.actions[self.states[-1]].get("SEMICOLON", -1) >= 0
 
-    def _starts_line(self, at: int) -> bool:
+    def _starts_line(self, offset: int) -> bool:
         text = self.builder.source.text
-        return not text[text.rfind("\n", 0, at) + 1 : at].strip()
+        return not text[text.rfind("\n", 0, offset) + 1 : offset].strip()
 
     def _innermost_block(self, limit: int) -> int:
         """The place below `limit` on the stack of the innermost open `{`, or of the start; -1 for an empty stack."""
@@ -225,18 +227,18 @@ class Reader:
                 return True
         return False
 
-    def _shift(self, symbol: str, value: Any, at: int) -> None:
+    def _shift(self, symbol: str, value: Any, offset: int) -> None:
         self.states.append(self.tables.actions[self.states[-1]][symbol])
         self.values.append(value)
-        self.starts.append(at)
+        self.starts.append(offset)
 
     # ---- messages
 
     def _report(self, word: Word) -> None:
-        kind, text, at = word
+        kind, text, offset = word
         builder, end = self.builder, self.end
         row = self.tables.actions[self.states[-1]]
-        here = Span(builder.source, at, at + max(len(text), 1))
+        here = Span(builder.source, offset, offset + max(len(text), 1))
         behind = Span(builder.source, max(end - 1, 0), max(end, 1))
         shown = "the end of the text" if kind == "$END" else f"`{text if len(text) <= 40 else text[:37] + '...'}`"
         bracket, opened = self._open_bracket()
@@ -250,7 +252,7 @@ class Reader:
             expected = ends[what] if bracket in ("", "LBRACE") else "`,` or `)`"
             place = behind if end else here
             message = f"expected {expected} after this {what}, found {shown}"
-            help = habit(builder.source.text, at, text)
+            help = habit(builder.source.text, offset, text)
             builder.error(message, place.start, place.end, notes=notes, help=help, code=UnexpectedWord)
             return
         if "NUMBER" in row and "LPAREN" in row and "MATCH" in row:

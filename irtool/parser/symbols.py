@@ -148,11 +148,11 @@ class SymbolBuilder(Builder):
 
     def type_params(self, v: list, s: int, e: int) -> tuple[TypeVar, ...]:
         result = super().type_params(v, s, e)
-        at = s
+        offset = s
         for var in result:
-            at = after_blanks(self.source.text, at + 1)
-            self._define(var, TYPE_PARAMETER, var.name, at)
-            at = after_blanks(self.source.text, at + len(var.name))
+            offset = after_blanks(self.source.text, offset + 1)
+            self._define(var, TYPE_PARAMETER, var.name, offset)
+            offset = after_blanks(self.source.text, offset + len(var.name))
         return result
 
     def constructor(self, v: list, s: int, e: int) -> tuple:
@@ -190,11 +190,11 @@ class SymbolBuilder(Builder):
         return result
 
     def plain_call(self, v: list, s: int, e: int) -> Expr:
-        name, at, leading = plain_words(v[0], s)
+        name, offset, leading = plain_words(v[0], s)
         for word in leading:
             if word in self.graph_values:  # the others are looked up by `graph` and `local`
-                self.graph([word], at, at + len(word))
-            at += len(word) + 2
+                self.graph([word], offset, offset + len(word))
+            offset += len(word) + 2
         known = self._ops.get(name)
         if known is not None:
             self._use((OPERATOR, known.name), OPERATOR, name, s)

@@ -204,12 +204,12 @@ def _look_at(source: Source) -> Form:
     parts = _without(sorted((s.start, s.end) for s in lowered.values()), len(source.text))
     version = word = None
     is_module = True
-    for kind, text, at in _words_of(load(), source, Diagnostics(), parts):
+    for kind, text, offset in _words_of(load(), source, Diagnostics(), parts):
         if kind != "VERSION":
             is_module = kind in _MODULE_WORDS or kind == "$END"
             break
         if word is None:
-            version, word = dialect.read_version(text), (kind, text, at)
+            version, word = dialect.read_version(text), (kind, text, offset)
     return Form(version, word, is_module, lowered, parts, word is None and dialect.lines_bind(source.text, parts))
 
 
@@ -277,11 +277,11 @@ def _late_types(text: str) -> list[tuple[int, int]]:
 def _without(skipped: list[tuple[int, int]], end: int) -> tuple[tuple[int, int], ...]:
     """The parts of a text of that length between those, which are in order."""
     rest: list[tuple[int, int]] = []
-    at = 0
+    begin = 0
     for a, b in skipped:
-        rest.append((at, a))
-        at = max(at, b)
-    return (*rest, (at, end))
+        rest.append((begin, a))
+        begin = max(begin, b)
+    return (*rest, (begin, end))
 
 
 def words_of_form(tables: Tables, source: Source, diagnostics: Diagnostics, form: Form) -> Iterator[Word]:

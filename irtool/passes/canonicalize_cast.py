@@ -55,12 +55,12 @@ def _repeated_uses(root: Expr) -> dict[Expr, set[int]]:
     used: set[Expr] = set()
     stack: list[tuple[Expr, int]] = [(root, -1)]
     while stack:
-        e, at = stack.pop()
-        if at >= 0:
+        e, operand = stack.pop()
+        if operand >= 0:
             assert isinstance(e, Call)
-            cast = e.args[at]
+            cast = e.args[operand]
             if cast in used:
-                repeated.setdefault(e, set()).add(at)
+                repeated.setdefault(e, set()).add(operand)
             used.add(cast)
         elif e not in seen:
             seen.add(e)

@@ -131,13 +131,13 @@ class _Composer:
             return None
         composed: list[tuple[Expr, Any]] = []
         moved: list[Expr] = []
-        at = 0
+        begin = 0
         for f in fields:
             shape = extents_of(f)
             if shape is None:
                 return None
-            part = weight[:, at : at + shape[axis]]
-            at += shape[axis]
+            part = weight[:, begin : begin + shape[axis]]
+            begin += shape[axis]
             inner = self._push(f, part, axis)
             if inner is not None and inner.saved:
                 moved.append(inner.expr)
@@ -160,10 +160,10 @@ class _Composer:
         if source is None or 0 in shape:
             return None
         before = _size(shape[:axis])
-        at = next((n for n, d in enumerate(source) if _size(source[:n]) == before and d == shape[axis]), None)
-        if at is None:
+        own_axis = next((n for n, d in enumerate(source) if _size(source[:n]) == before and d == shape[axis]), None)
+        if own_axis is None:
             return None
-        inner = self._push(e.args[0], weight, at)
+        inner = self._push(e.args[0], weight, own_axis)
         shape[axis] = weight.shape[0]
         return inner and _Moved(reshape_to(inner.expr, shape), inner.saved)
 

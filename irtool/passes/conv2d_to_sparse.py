@@ -76,8 +76,12 @@ class Conv2dToSparse2(FunctionPass):
     def _convert(self, new: Expr) -> Expr:
         if not is_call_to(new, "nn.conv2d") or not isinstance(new, Call):
             return new
-        at, weight = new.attrs, new.args[1]
-        if at.data_layout != self.layout or at.strides[0] != 1 or (at.kernel_size or (0,))[0] != self.kernel_size:
+        attrs, weight = new.attrs, new.args[1]
+        if (
+            attrs.data_layout != self.layout
+            or attrs.strides[0] != 1
+            or (attrs.kernel_size or (0,))[0] != self.kernel_size
+        ):
             return new
         if not isinstance(weight, Constant) or isinstance(weight.data, MissingData) or weight.dtype != "float32":
             return new

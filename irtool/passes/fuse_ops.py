@@ -154,21 +154,25 @@ class _Fuser:
         return Tuple(fields, old.span, _type_over(fields, old.checked_type))
 
     def project(self, old: TupleGetItem, new: TupleGetItem) -> Expr:
-        at = self.index[old]
-        group = self.groups.find(at)
-        if group == at and self.groups.find(self.index[old.tuple]) != group:
+        node_index = self.index[old]
+        group = self.groups.find(node_index)
+        if group == node_index and self.groups.find(self.index[old.tuple]) != group:
             # The tuple comes out of another kernel, and nothing else is done here.
             return new
         inputs = self.arguments(group, (old.tuple,), (new.tuple,))
         inner = TupleGetItem(inputs[0], old.index, old.span, _type_over(inputs, old.checked_type))
-        return self.kernel(group, old, inner) if group == at else inner
+        return self.kernel(group, old, inner) if group == node_index else inner
 
     def arguments(self, group: int, old: tuple[Expr, ...], new: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """The arguments as seen inside the group: parameters for values from other groups."""
         out: list[Expr] = []
         for was, now in zip(old, new, strict=True):
-            at = self.index.get(was)
-            if at is None or self.groups.find(at) == group or (self.link_params and isinstance(now, Constant)):
+            node_index = self.index.get(was)
+            if (
+                node_index is None
+                or self.groups.find(node_index) == group
+                or (self.link_params and isinstance(now, Constant))
+            ):
                 out.append(now)
             else:
                 kernel = self.kernels.setdefault(group, _Kernel())

@@ -332,11 +332,11 @@ def _parts(type: Type, e: Expr) -> Iterator[Expr]:
     """The tensors that `e` consists of."""
     stack = [(type, e)]
     while stack:
-        t, at = stack.pop()
+        t, part = stack.pop()
         if isinstance(t, TupleType):
-            stack.extend((f, TupleGetItem(at, i)) for i, f in reversed(list(enumerate(t.fields))))
+            stack.extend((f, TupleGetItem(part, i)) for i, f in reversed(list(enumerate(t.fields))))
         else:
-            yield at
+            yield part
 
 
 def _as_type(type: Type, tensors: Iterator[Expr]) -> Expr:

@@ -40,8 +40,8 @@ class SimplifyFCTranspose(FunctionPass):
                 return new
             t = weight.checked_type or weight.type_annotation
             assert isinstance(t, TensorType) and len(t.shape) == 2, "nn.dense and transpose say so"
-            turned = Var(f"{weight.name}.T", TensorType((t.shape[1], t.shape[0]), t.dtype), weight.span)
-            return Call(new.op, (new.args[0], made_once.setdefault(weight, turned)), new.attrs, (), new.span)
+            transposed = Var(f"{weight.name}.T", TensorType((t.shape[1], t.shape[0]), t.dtype), weight.span)
+            return Call(new.op, (new.args[0], made_once.setdefault(weight, transposed)), new.attrs, (), new.span)
 
         rewritten = rewrite(function, leave)
         assert isinstance(rewritten, Function)

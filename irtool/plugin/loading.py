@@ -117,8 +117,8 @@ def _failure(path: str, full: str, error: BaseException) -> BaseException:
 def _place(error: Exception, *files: str) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{shown(error.filename)}:{error.lineno}"
-    at = outside_frame(error.__traceback__, files)
-    return f"{shown(at[0])}:{at[1]}" if at else ""
+    frame = outside_frame(error.__traceback__, files)
+    return f"{shown(frame[0])}:{frame[1]}" if frame else ""
 
 
 def loaded_files() -> list[str]:

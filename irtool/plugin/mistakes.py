@@ -47,19 +47,19 @@ def refuse(cls: Any, message: str, help: str = "") -> PluginError:
 
 def blame(cls: type, error: BaseException) -> PluginError:
     """The error that a plug-in's own code raised `error`; the place is the innermost line of its file."""
-    at = outside_frame(error.__traceback__, [file_of(cls)])
-    place = f"{shown(at[0])}:{at[1]}" if at else place_of(cls)
+    frame = outside_frame(error.__traceback__, [file_of(cls)])
+    place = f"{shown(frame[0])}:{frame[1]}" if frame else place_of(cls)
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return PluginError(f"in the plug-in {place}, {describe(cls)}: {message}")
 
 
 def blame_code(error: BaseException, what: str = "") -> PluginError | None:
     """The same for code that is no plug-in's class (a function that was handed in); None if it was all irtool's."""
-    at = outside_frame(error.__traceback__)
-    if at is None:
+    frame = outside_frame(error.__traceback__)
+    if frame is None:
         return None
     message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return PluginError(f"in the plug-in {shown(at[0])}:{at[1]}{', ' if what else ''}{what}: {message}")
+    return PluginError(f"in the plug-in {shown(frame[0])}:{frame[1]}{', ' if what else ''}{what}: {message}")
 
 
 def blame_all(cls: type, diagnostics: Sequence[Diagnostic]) -> PluginError:

@@ -130,21 +130,21 @@ def _device(d: VirtualDevice) -> str:
 def target_text(target: MetaNode) -> str:
     """A target as TVM's debugging output shows it; its `id` there is an address, which is 0 here."""
     open_calls = 0
-    at: Any = target
+    node: Any = target
     out: list[str] = []
-    while isinstance(at, MetaNode):
-        kind = at.fields.get("kind", "")
+    while isinstance(node, MetaNode):
+        kind = node.fields.get("kind", "")
         name = kind.fields.get("name", "") if isinstance(kind, MetaNode) else kind
         fields = ["id=0", f"kind='{name}'"]
-        if at.fields.get("tag"):
-            fields.append(f"tag='{at.fields['tag']}'")
-        if at.fields.get("keys"):
-            fields.append(f"keys={{{', '.join(repr(k) for k in at.fields['keys'])}}}")
-        attrs = at.fields.get("attrs") or {}
+        if node.fields.get("tag"):
+            fields.append(f"tag='{node.fields['tag']}'")
+        if node.fields.get("keys"):
+            fields.append(f"keys={{{', '.join(repr(k) for k in node.fields['keys'])}}}")
+        attrs = node.fields.get("attrs") or {}
         if attrs:
             fields.append(f"attrs={{{', '.join(f'{k!r}: {_option(attrs[k])}' for k in sorted(attrs))}}}")
-        at = at.fields.get("host")
-        out.append(f"Target({', '.join(fields)}" + (", host=" if isinstance(at, MetaNode) else ""))
+        node = node.fields.get("host")
+        out.append(f"Target({', '.join(fields)}" + (", host=" if isinstance(node, MetaNode) else ""))
         open_calls += 1
     return "".join(out) + ")" * open_calls
 

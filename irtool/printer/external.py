@@ -31,10 +31,10 @@ def mark(path: str | os.PathLike[str]) -> str:
 
 def named_file(text: str) -> str:
     """The name of the file with the constants of a text, the empty string if it names none."""
-    at = text.rfind(_MARK)
-    if at < 0:
+    offset = text.rfind(_MARK)
+    if offset < 0:
         return ""
-    begin = at + len(_MARK)
+    begin = offset + len(_MARK)
     end = text.find(". */", begin)
     name = text[begin:end]
     return name if end >= 0 and name == os.path.basename(name) else ""

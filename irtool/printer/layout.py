@@ -53,11 +53,11 @@ def lay_out(text: str, filename: str = "<text>") -> str:
 def _essence(o: Outline) -> tuple[str, list[str]]:
     """The parts of a text that the layout keeps: its words, which may hold commas and blanks or stand beside them, and its comments."""
     essence = "".join(_canonical(w) for w in o.words if w[0] not in ("COMMA", "SEMICOLON"))
-    text, at = o.source.text, 0
+    text, offset = o.source.text, 0
     comments: list[str] = []
     for _, word, start in [*o.words, ("$END", "", len(text))]:
-        comments += [c.text for c in comments_between(text, at, start)[0]]
-        at = start + len(word)
+        comments += [c.text for c in comments_between(text, offset, start)[0]]
+        offset = start + len(word)
     return re.sub(r"[\s,]", "", essence), comments
 
 
@@ -104,7 +104,7 @@ class _Layout:
     # ---- tokens and comments
 
     def _find_statements(self, with_semicolons: bool) -> None:
-        ends = [at + len(word) for _, word, at in self.words]
+        ends = [offset + len(word) for _, word, offset in self.words]
         for end in self.outline.statements:
             n = bisect_right(ends, end) - 1
             self.ending.add(n)
@@ -115,7 +115,7 @@ class _Layout:
         """The brackets by the numbers of the words that open them."""
         result: dict[int, _Bracket] = {}
         stack: list[_Bracket] = []
-        for n, (kind, _, at) in enumerate(self.words):
+        for n, (kind, _, offset) in enumerate(self.words):
             if stack and self._breaks(n, n - 1 == stack[-1].at):
                 stack[-1].broken = True
             if kind in _OPENING:
@@ -126,8 +126,8 @@ class _Layout:
             elif kind in _CLOSING and stack:
                 bracket = stack.pop()
                 bracket.end = n
-                bracket.is_block = at in self.outline.blocks
-                is_list = at in self.outline.lists
+                bracket.is_block = offset in self.outline.blocks
+                is_list = offset in self.outline.lists
                 bracket.broken |= bracket.is_block or is_list
                 self._settle_last_comma(bracket, is_list)
             if n in self.ending and stack:
@@ -188,16 +188,19 @@ class _Layout:
 
     def _gap(self, previous: int, n: int, separator: str) -> None:
         """Writes the text between two words: comments, ends of lines, blanks."""
-        at = self.words[previous] if previous >= 0 else ("", "", 0)
-        start, end = at[2] + len(at[1]), self.words[n][2] if n < len(self.words) else len(self.source)
+        previous_word = self.words[previous] if previous >= 0 else ("", "", 0)
+        start, end = (
+            previous_word[2] + len(previous_word[1]),
+            self.words[n][2] if n < len(self.words) else len(self.source),
+        )
         closes = n < len(self.words) and self.words[n][0] in _CLOSING
-        opens = previous >= 0 and at[0] in _OPENING
+        opens = previous >= 0 and previous_word[0] in _OPENING
         if end - start < 2 and previous >= 0 and separator != "\n":
             self.out.append(separator)
             return
         comments, newlines = comments_between(self.source, start, end)
         is_item_end = previous >= 0 and start in self.outline.items
-        after_version = previous >= 0 and at[0] == "VERSION"
+        after_version = previous >= 0 and previous_word[0] == "VERSION"
         indent = self._indent() + (0 if separator == "\n" or previous < 0 else 2)
         first, glued, alone = True, False, False
         for c in comments:

@@ -166,10 +166,10 @@ class RelayPrinter(Bindings):
 
     # nodes
 
-    def _visit(self, root: Expr, indent: int, at: int | None) -> Steps:
+    def _visit(self, root: Expr, indent: int, own_indent: int | None) -> Steps:
         """Fills the memo for `root` and everything below it that is not there yet.
 
-        New lines of the current scope start at `indent`. `at` is the indent of `root`'s own text where it will stand in
+        New lines of the current scope start at `indent`. `own_indent` is the indent of `root`'s own text where it will stand in
         place; None if it will be bound, on a line of the current scope.
         """
         memo = self.memo
@@ -210,7 +210,7 @@ class RelayPrinter(Bindings):
                 memo[e] = self._leaf(e)
             else:
                 self.enter(e)
-                memo[e] = yield self._structured(e, indent, at if e is root else None)
+                memo[e] = yield self._structured(e, indent, own_indent if e is root else None)
                 self.leave(e, indent, e is not root)
 
     def _leaf(self, e: Expr) -> str:
@@ -308,13 +308,13 @@ class RelayPrinter(Bindings):
 
     # nodes that open scopes, or that TVM visits one by one
 
-    def _structured(self, e: Expr, indent: int, at: int | None) -> Steps:
+    def _structured(self, e: Expr, indent: int, own_indent: int | None) -> Steps:
         cls = e.__class__
-        own = indent if at is None else at
+        own = indent if own_indent is None else own_indent
         if cls is Function:
             return self._function("fn ", e, own)  # type: ignore[arg-type]  # a function, by its class
         if cls is Let:
-            return self._let(e, indent, at)  # type: ignore[arg-type]  # a let, by its class
+            return self._let(e, indent, own_indent)  # type: ignore[arg-type]  # a let, by its class
         if cls is If:
             return self._if(e, indent, own)  # type: ignore[arg-type]  # an if, by its class
         if cls is Match:
@@ -353,9 +353,9 @@ class RelayPrinter(Bindings):
         self.type_names.setdefault(name, []).append(v)
         return name
 
-    def _let(self, e: Let, indent: int, at: int | None) -> Steps:
+    def _let(self, e: Let, indent: int, own_indent: int | None) -> Steps:
         """A chain of lets. Where it does not end a scope it stands in parentheses, two columns further in."""
-        inner = deeper(indent) if at is None else at
+        inner = deeper(indent) if own_indent is None else own_indent
         newline = "\n" + " " * inner
         outer = self.lines
         chain: list[Text] = []
@@ -371,7 +371,7 @@ class RelayPrinter(Bindings):
             link = link.body
         chain.append((yield self._scope(link, inner)))
         self.lines = outer
-        if at is None:
+        if own_indent is None:
             return ["(", newline, chain, "\n" + " " * indent, ")"]
         return chain
 

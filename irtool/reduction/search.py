@@ -57,8 +57,8 @@ class Search:
         least = -(-size // self.groups) if self.groups else 1
         while rest and size >= least:
             left: list[Site] = []
-            for at in range(0, len(rest), size):
-                group = rest[at : at + size]
+            for begin in range(0, len(rest), size):
+                group = rest[begin : begin + size]
                 if self.attempt(apply(accepted + group)):
                     accepted += group
                 else:

@@ -88,7 +88,7 @@ class KernelNest:
 
     def registers(self, b: Buffer) -> Iterator[Register]:
         """The vectors, or scalars, of a buffer in registers."""
-        return ((b, at) for at in product(*map(range, b.shape[:-1])))
+        return ((b, indices) for indices in product(*map(range, b.shape[:-1])))
 
     def is_bits(self, b: Buffer, in_vectors: bool) -> bool:
         """True if elements of the buffer are bits of 16-bit floats: in memory, and in vectors of such numbers. A variable is a float32."""

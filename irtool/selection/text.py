@@ -206,19 +206,19 @@ class SelectedText(NestText):
         lines: list[Line] = []
         stack: list[tuple[ir.Step | _Result | str, int]] = [(s, depth) for s in reversed(body.steps)]
         while stack:
-            s, at = stack.pop()
+            s, level = stack.pop()
             if isinstance(s, str):
-                lines.append((s, at))
+                lines.append((s, level))
             elif isinstance(s, ir.Pick):
-                lines += self._line(f"{_declared(s, values)} = if {self.expression(s.cond)} {{", at)
+                lines += self._line(f"{_declared(s, values)} = if {self.expression(s.cond)} {{", level)
                 inside: list[tuple[ir.Step | _Result | str, int]] = []
                 for part, end in ((s.then, "} else {"), (s.other, "}")):
-                    inside += [*((x, at + 1) for x in part.steps), (_Result(part, values), at + 1), (end, at)]
+                    inside += [*((x, level + 1) for x in part.steps), (_Result(part, values), level + 1), (end, level)]
                 stack += reversed(inside)
             elif isinstance(s, _Result):
-                lines.append((s.text(), at))
+                lines.append((s.text(), level))
             else:
-                lines += self._line(self._step(s, values), at)
+                lines += self._line(self._step(s, values), level)
         return lines
 
     def _step(self, s: ir.Step, values: dict[ir.Value, str]) -> str:
@@ -260,12 +260,12 @@ class SelectedText(NestText):
         more += [word for word, holds in (("words", v.words), ("once", v.once), ("held", v.stays_in_register)) if holds]
         return f"load({', '.join([self._place(v.buffer, v.base), *more])})"
 
-    def _place(self, b: Buffer, at: Expr) -> str:
-        return f"{self.name(b)}[{self.expression(at)}]"
+    def _place(self, b: Buffer, offset: Expr) -> str:
+        return f"{self.name(b)}[{self.expression(offset)}]"
 
     def _register(self, register: ir.Register) -> str:
-        b, at = register
-        return f"{self.name(b)}{list(at) if at else ''}"
+        b, indices = register
+        return f"{self.name(b)}{list(indices) if indices else ''}"
 
     def _square(self, s: ir.CopySquare) -> str:
         source, target = self._place(s.source, s.start), self._place(s.target, s.to)
@@ -308,17 +308,17 @@ class SelectedText(NestText):
         rows = [(b.data, b.place(b.data, n, 0, simplify)) for n in range(tiles)]
         weights = [(b.weights, b.place(b.weights, 0, n, simplify)) for n in range(columns)]
         for label, places, dtype, stride in (("a", rows, b.signs[0], b.a_row), ("b", weights, b.signs[1], b.b_row)):
-            for n, (e, at) in enumerate(places):
-                load = f"tile_load({self._operand(e, at)}, stride={stride})"
+            for n, (e, offset) in enumerate(places):
+                load = f"tile_load({self._operand(e, offset)}, stride={stride})"
                 lines += self._line(f"%{label}{n}: {dtype} tile = {load}", inner)
         lines += [
             (f"{self.name(b.acc)}[{a}, {c}] += %a{a} * %b{c}", inner) for a in range(tiles) for c in range(columns)
         ]
         return [*lines, *(("}", depth) for depth in range(inner - 1, -1, -1))]
 
-    def _operand(self, e: Load, at: Expr) -> str:
+    def _operand(self, e: Load, offset: Expr) -> str:
         assert isinstance(e.source, Buffer)
-        return self._place(e.source, at)
+        return self._place(e.source, offset)
 
 
 class _Result:

@@ -17,8 +17,8 @@ def convert_to_ssa(f: PrimFunc) -> PrimFunc:
         s, ready = stack.pop()
         kids = children(s)
         if ready or not kids:
-            at = len(done) - len(kids)
-            done[at:] = [rebuild(s, done[at:], expressions(s))]
+            first = len(done) - len(kids)
+            done[first:] = [rebuild(s, done[first:], expressions(s))]
             continue
         bound = s.var if isinstance(s, For | Let) else s.buffer if isinstance(s, Allocate) else None
         if bound in seen:

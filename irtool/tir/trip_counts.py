@@ -31,7 +31,7 @@ def count_runs(program: Program) -> Counter[Kernel]:
         stack: list[tuple[Sequence[Step], int]] = [(program.functions[name].body, called[name])]
         while stack:
             body, times = stack.pop()
-            for at, s in enumerate(body):
+            for n, s in enumerate(body):
                 if isinstance(s, RunKernel):
                     runs[s.kernel] += times
                 elif isinstance(s, CallFunction):
@@ -39,7 +39,7 @@ def count_runs(program: Program) -> Counter[Kernel]:
                 elif isinstance(s, Branch):
                     stack += [(s.then, times), (s.other, times)]
                 elif isinstance(s, Loop):
-                    count = count_iterations(body[:at], s)
+                    count = count_iterations(body[:n], s)
                     stack += [(inner, times * count) for inner in s.bodies]
     return runs
 

@@ -48,8 +48,8 @@ def _pushed(loop: For) -> Stmt:
                 stack.append((s, True))
                 stack.extend((k, False) for k in reversed(s.stmts))
                 continue
-            at = len(done) - len(s.stmts)
-            done[at:] = [seq(done[at:])]
+            first = len(done) - len(s.stmts)
+            done[first:] = [seq(done[first:])]
         elif isinstance(s, If) and not _depends(s.cond, loop.var):
             if not ready:
                 stack += [(s, True), *(((s.other, False),) if s.other is not None else ()), (s.then, False)]

@@ -32,12 +32,12 @@ def path(layout: Layout, route: Route) -> str:
     _, top, _, height = layout.box(s)
     x, y = layout.x[s], top + height
     commands = [f"M{num(x)} {num(y)}"]
-    for rank, at in route.via:
+    for rank, column in route.via:
         start, deep = layout.rows[rank]
-        commands += [_curve(x, y, at, start), f"V{num(start + deep)}"]
-        x, y = at, start + deep
-    at, end = layout.x[t] + route.end, layout.box(t)[1] - 5
-    commands += [_curve(x, y, at, end), "m-3 -1 l3 6 l3 -6"]
+        commands += [_curve(x, y, column, start), f"V{num(start + deep)}"]
+        x, y = column, start + deep
+    column, end = layout.x[t] + route.end, layout.box(t)[1] - 5
+    commands += [_curve(x, y, column, end), "m-3 -1 l3 6 l3 -6"]
     return "".join(commands)
 
 

@@ -85,16 +85,16 @@ class Bundle:
         objects = [*(f"{s[:-2]}.o" for s in sources), *self.objects]
         self._call([cc, *flags, "-o", "all", *objects, "-lm"])
         self._call([*prefix, "./all"])
-        raw, at = (self.folder / "out.bin").read_bytes(), 0
+        raw, offset = (self.folder / "out.bin").read_bytes(), 0
         results: list[list[np.ndarray]] = []
         for tensors in self.results:
             results.append([])
             for t in tensors:
                 stored = np.dtype(_STORED.get(t["dtype"], t["dtype"]))
-                array = np.frombuffer(raw, stored, t["bytes"] // stored.itemsize, at)
+                array = np.frombuffer(raw, stored, t["bytes"] // stored.itemsize, offset)
                 results[-1].append(_widened(array, t["dtype"]).reshape(t["shape"]))
-                at += t["bytes"]
-        assert at == len(raw)
+                offset += t["bytes"]
+        assert offset == len(raw)
         return results
 
     def _call(self, command: Sequence[str]) -> None:

@@ -79,9 +79,9 @@ def in_tiles(x: np.ndarray, w: np.ndarray, steps: int) -> np.ndarray:
     """What Intel's manual says that TDPBF16PS gives: sums of first and of second numbers, of so many words; every product is exact."""
     a, b = x.astype("float32"), w.astype("float32")
     total = np.zeros((a.shape[0], b.shape[1]), "float32")
-    for at in range(0, a.shape[1], 2 * steps):
+    for position in range(0, a.shape[1], 2 * steps):
         parts = [np.zeros_like(total), np.zeros_like(total)]
-        for k in range(at, at + 2 * steps):
+        for k in range(position, position + 2 * steps):
             parts[k % 2] += np.multiply.outer(a[:, k], b[k])
         total += parts[0] + parts[1]
     return total

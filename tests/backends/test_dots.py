@@ -67,8 +67,8 @@ def test_every_instruction_gives_what_the_loop_gives(path: str, tmp_path: Path) 
         data += [a.tobytes(), b.tobytes()]
         want.append(by_the_loop(meaning(name), start, a, b))
         lines += [text for _, text in vector_math.define(name, "int32", lanes)] if lanes > 1 else []
-        at = f"(d + {many} * %d + k)"
-        first, second, third = "(d + k)", at % (1 + 2 * n), at % (2 + 2 * n)
+        operand = f"(d + {many} * %d + k)"
+        first, second, third = "(d + k)", operand % (1 + 2 * n), operand % (2 + 2 * n)
         values = ", ".join(f"*(const {t}_u *){x}" if lanes > 1 else f"*{x}" for x in (first, second, third))
         sum_to = f"*({t}_u *)(y + k) = irt_v{name}_{t[4:]}" if lanes > 1 else f"y[k] = irt_{name}"
         calls.append(f"for (k = 0; k < {many}; k += {lanes}) {sum_to}({values});")

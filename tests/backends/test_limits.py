@@ -53,7 +53,7 @@ def test_parentheses_are_nested_no_deeper_than_compilers_must_accept() -> None:
     e: Expr = x
     for _ in range(100):
         e = if_then_else(less(Binary("+", e, y, "float32"), y), x, y)
-    writer = Writer(Identifiers(), Simplifier({}), lambda load, at: "", {})
+    writer = Writer(Identifiers(), Simplifier({}), lambda load, indices: "", {})
     for v in (x, y):
         writer.declare(v)
     lines, (text,) = writer.write([e])

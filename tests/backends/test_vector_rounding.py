@@ -41,10 +41,10 @@ def dtype_of(value: float, dtype: str):
     return np.dtype(dtype).type(value)
 
 
-def same(got: np.ndarray, want: np.ndarray, *at: np.ndarray) -> None:
+def same(got: np.ndarray, want: np.ndarray, *operands: np.ndarray) -> None:
     assert got.dtype == want.dtype
     wrong = ~((np.isnan(got) & np.isnan(want)) | ((got == want) & (np.signbit(got) == np.signbit(want))))
-    assert not wrong.any(), [(x[wrong][:3], got[wrong][:3], want[wrong][:3]) for x in at]
+    assert not wrong.any(), [(x[wrong][:3], got[wrong][:3], want[wrong][:3]) for x in operands]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

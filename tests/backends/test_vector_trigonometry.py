@@ -35,11 +35,11 @@ def arguments() -> np.ndarray:
     return np.concatenate([patterns, *bends, *near, hard, SPECIAL]).astype("float32")
 
 
-def check(name, got, exact, *at):
+def check(name, got, exact, *operands):
     distance = units(got, exact)
     distance[(got == 0) & (np.signbit(got) != np.signbit(exact))] = np.inf
     worst = int(distance.argmax())
-    assert distance[worst] <= LIMIT, (name, *(a[worst] for a in at), got[worst], distance[worst])
+    assert distance[worst] <= LIMIT, (name, *(a[worst] for a in operands), got[worst], distance[worst])
 
 
 @pytest.fixture(scope="module", params=PROCESSORS)

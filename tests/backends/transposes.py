@@ -22,10 +22,10 @@ def check_transposes(transposes: Iterable[Transpose], dtypes: Sequence[str], mcp
     """Compiled transposes, casts of them and sums of the first `sums` are those of the interpreter, bit for bit."""
     for shape, axes in transposes:
         params = ", ".join(f"%{d}: Tensor[({', '.join(map(str, shape))}), {d}]" for d in dtypes)
-        turned = [f"transpose(%{d}, axes={list(axes)})" for d in dtypes]
-        used = [f'cast({t}, dtype="float32")' for t in turned]
-        added = [f"add({t}, {t})" for t in turned[:sums]]
-        text = f'#[version = "0.0.5"]\ndef @main({params}) {{ ({", ".join([*turned, *used, *added])}) }}'
+        transposed = [f"transpose(%{d}, axes={list(axes)})" for d in dtypes]
+        used = [f'cast({t}, dtype="float32")' for t in transposed]
+        added = [f"add({t}, {t})" for t in transposed[:sums]]
+        text = f'#[version = "0.0.5"]\ndef @main({params}) {{ ({", ".join([*transposed, *used, *added])}) }}'
         module = irtool.infer_types(irtool.parse(text))
         inputs = [data(shape, d) for d in dtypes]
         got = irtool.build(module, mcpu=mcpu).run(inputs)

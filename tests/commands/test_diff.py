@@ -63,14 +63,14 @@ def write(folder: Path, *texts: str) -> list[Path]:
 
 
 @pytest.mark.parametrize("message", PAIRS)
-@pytest.mark.parametrize("turned", [False, True])
-def test_what_differs_is_said_with_its_place(message: str, turned: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_what_differs_is_said_with_its_place(message: str, is_swapped: bool, tmp_path: Path) -> None:
     texts = PAIRS[message]
-    a, b = write(tmp_path, *(texts[::-1] if turned else texts))
+    a, b = write(tmp_path, *(texts[::-1] if is_swapped else texts))
     code, out, err = irtool("diff", "--no-infer", a, b)
     assert code == 1, err
     assert "difference: " in out
-    if not turned:
+    if not is_swapped:
         assert message in out
     if "sharing" not in message:
         assert "a.relay:2:" in out or "b.relay:2:" in out

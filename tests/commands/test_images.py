@@ -79,9 +79,9 @@ def test_what_a_note_says_of_other_images() -> None:
     assert "6x9 pixels, gray, pixels" in note
     Image.fromarray(np.dstack([PIXELS, PIXELS[:, :, :1]])).save("clear.png")
     assert "transparency ignored" in read_image("1, 3, 6, 9", file="clear.png")[1]
-    turned = Image.Exif()
-    turned[0x0112] = 6
-    Image.fromarray(PIXELS).save("turned.png", exif=turned)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.fromarray(PIXELS).save("turned.png", exif=exif)
     got, note = read_image("1, 3, 9, 6", "--scale=1", dtype="uint8", file="turned.png")
     assert "9x6 pixels, turned upright" in note
     np.testing.assert_array_equal(got[0].transpose(1, 2, 0), np.rot90(PIXELS, -1))

@@ -213,7 +213,7 @@ COMMANDS = {
 @pytest.mark.promise("plug-ins")
 @pytest.mark.parametrize("case", CASES)
 def test_mistakes_are_the_plug_ins_own(case: str, tmp_path: Path) -> None:
-    body, command, message, at = CASES[case]
+    body, command, message, marker = CASES[case]
     text = body if "import annotations" in body else HEAD + body
     (tmp_path / "mine.py").write_text(text)
     (tmp_path / "net.relay").write_text(NET)
@@ -223,10 +223,10 @@ def test_mistakes_are_the_plug_ins_own(case: str, tmp_path: Path) -> None:
     assert message in err
     assert "bug in irtool" not in err
     assert "reproduces" not in err
-    if at is not None:
-        line = line_of(text, at)
+    if marker is not None:
+        line = line_of(text, marker)
         # A class stands at its line, or at that of its first decorator.
-        places = [f"mine.py:{n}" for n in (range(line - 2, line + 1) if at.startswith("class") else (line,))]
+        places = [f"mine.py:{n}" for n in (range(line - 2, line + 1) if marker.startswith("class") else (line,))]
         assert any(place in err for place in places), err
 
 

@@ -40,21 +40,21 @@ def places(line: str) -> Iterator[Place]:
     known = {o: p for p in command.params if isinstance(p, click.Option) for o in (*p.opts, *p.secondary_opts)}
     arguments = [p for p in command.params if isinstance(p, click.Argument)]
     words = tuple(shlex.split(line))
-    at = len(before) + 1
-    while at < len(words):
-        option = known.get(words[at].partition("=")[0])
+    word = len(before) + 1
+    while word < len(words):
+        option = known.get(words[word].partition("=")[0])
         if option is not None:
-            takes = not option.is_flag and not isinstance(option.flag_value, str | int) and "=" not in words[at]
+            takes = not option.is_flag and not isinstance(option.flag_value, str | int) and "=" not in words[word]
             if takes:
-                yield Place(name, option, words, at + 1)
-            at += 1 + takes
+                yield Place(name, option, words, word + 1)
+            word += 1 + takes
             continue
         if arguments:
             parameter = arguments[0]
             if parameter.nargs == 1:
                 arguments.pop(0)
-            yield Place(name, parameter, words, at)
-        at += 1
+            yield Place(name, parameter, words, word)
+        word += 1
 
 
 def each_place() -> list[Place]:

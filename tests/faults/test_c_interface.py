@@ -134,8 +134,8 @@ def test_every_change_of_one_bit_changes_the_digest() -> None:
     data = bytearray(g.bytes(ROW + 640))
     seen = {digest(data)}
     for n in range(300):
-        at = int(g.randint(len(data)))
-        data[at] ^= 1 << n % 8
+        position = int(g.randint(len(data)))
+        data[position] ^= 1 << n % 8
         seen.add(digest(data))
     assert len(seen) == 301
 
@@ -144,8 +144,8 @@ def test_changes_of_two_signs_do_not_cancel() -> None:
     """Words whose highest bits change meet only the highest bits of the products."""
     data = bytearray(2 * ROW)
     before = digest(data)
-    for at in (7, ROW + 7):  # of the same lane
-        data[at] ^= 0x80
+    for position in (7, ROW + 7):  # of the same lane
+        data[position] ^= 0x80
     assert digest(data) != before
 
 

@@ -268,8 +268,8 @@ def _plain(hint: Any, rng: random.Random) -> Any:
 # Mutations
 
 
-def _at(drawn: DrawnCall, at: int, new: Argument) -> DrawnCall:
-    return replace(drawn, arguments=(*drawn.arguments[:at], new, *drawn.arguments[at + 1 :]))
+def _at(drawn: DrawnCall, argument_index: int, new: Argument) -> DrawnCall:
+    return replace(drawn, arguments=(*drawn.arguments[:argument_index], new, *drawn.arguments[argument_index + 1 :]))
 
 
 def _inside(a: Argument, change: Any) -> Argument:
@@ -289,8 +289,8 @@ def _other_dtype(drawn: DrawnCall, rng: random.Random) -> DrawnCall:
             return Tensor(t.shape, new) if t.dtype == old else t
 
         return replace(drawn, arguments=tuple(_inside(a, change) for a in drawn.arguments))
-    at = rng.randrange(len(drawn.arguments))
-    return _at(drawn, at, _inside(drawn.arguments[at], lambda t: Tensor(t.shape, new)))
+    argument_index = rng.randrange(len(drawn.arguments))
+    return _at(drawn, argument_index, _inside(drawn.arguments[argument_index], lambda t: Tensor(t.shape, new)))
 
 
 def _other_shape(drawn: DrawnCall, rng: random.Random) -> DrawnCall:
@@ -315,8 +315,8 @@ def _other_shape(drawn: DrawnCall, rng: random.Random) -> DrawnCall:
 
     if rng.random() < 0.5:
         return replace(drawn, arguments=tuple(_inside(a, change) for a in drawn.arguments))
-    at = rng.randrange(len(drawn.arguments))
-    return _at(drawn, at, _inside(drawn.arguments[at], change))
+    argument_index = rng.randrange(len(drawn.arguments))
+    return _at(drawn, argument_index, _inside(drawn.arguments[argument_index], change))
 
 
 def _empty(drawn: DrawnCall, rng: random.Random) -> DrawnCall:
@@ -361,9 +361,9 @@ def _other_attribute(drawn: DrawnCall, rng: random.Random) -> DrawnCall:
 
 def _other_count(drawn: DrawnCall, rng: random.Random) -> DrawnCall:
     """Another number of fields in a tuple, or of arguments where any will do."""
-    at = [i for i, a in enumerate(drawn.arguments) if isinstance(a, tuple)]
-    if at:
-        i = rng.choice(at)
+    tuple_arguments = [i for i, a in enumerate(drawn.arguments) if isinstance(a, tuple)]
+    if tuple_arguments:
+        i = rng.choice(tuple_arguments)
         a = drawn.arguments[i]
         assert isinstance(a, tuple)
         return _at(drawn, i, a[:-1] if rng.random() < 0.5 or not a else (*a, a[0]))

@@ -67,8 +67,8 @@ def run_together(programs: Sequence[Program], folder: Path, sanitize: bool) -> l
     for program in programs:
         writes = "".join(f"  fwrite(a{i}, 1, {t['bytes']}u, out);\n" for i, t in enumerate(program.report["outputs"]))
         first = harness(program.name, program.report).replace("(FILE *file)", "(FILE *file, FILE *out)", 1)
-        at = first.rindex("\n", 0, first.index("  free("))
-        functions.append(first[: at + 1] + writes + "  (void)out;\n" + first[at + 1 :])
+        offset = first.rindex("\n", 0, first.index("  free("))
+        functions.append(first[: offset + 1] + writes + "  (void)out;\n" + first[offset + 1 :])
         for leaf in value_leaves(tuple(program.inputs)):
             data += np.ascontiguousarray(leaf).tobytes()
     calls = [

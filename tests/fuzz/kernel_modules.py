@@ -50,8 +50,8 @@ class KernelMaker:
                 self.product,
                 self.batch_product,
                 self.attention,
-                self.turned,
-                self.turned,
+                self.permuted,
+                self.permuted,
                 self.channels,
                 self.channels,
             ),
@@ -381,7 +381,7 @@ class KernelMaker:
             "qnn.requantize", e, product, none, scale[2], zero[0], out_dtype=rng.choice(("int8", "uint8")), axis=1
         )
 
-    def turned(self) -> Expr:
+    def permuted(self) -> Expr:
         """Axes in another order, alone or between other operators."""
         rng = self.rng
         rank = rng.choice((2, 2, 3, 3, 4, 5))

@@ -42,18 +42,18 @@ def mutate_model(data: bytes, draw: random.Random) -> bytes:
 def _bytes(data: bytes, draw: random.Random) -> bytes:
     mutated = bytearray(data)
     for _ in range(draw.choice((1, 1, 2, 8))):
-        at = draw.randrange(len(mutated) + 1)
+        offset = draw.randrange(len(mutated) + 1)
         how = draw.randrange(5)
         if how == 0 and mutated:
-            mutated[at % len(mutated)] = draw.randrange(256)
+            mutated[offset % len(mutated)] = draw.randrange(256)
         elif how == 1 and mutated:
-            mutated[at % len(mutated)] ^= 1 << draw.randrange(8)
+            mutated[offset % len(mutated)] ^= 1 << draw.randrange(8)
         elif how == 2:
-            mutated[at:at] = draw.randbytes(draw.randrange(1, 9))
+            mutated[offset:offset] = draw.randbytes(draw.randrange(1, 9))
         elif how == 3:
-            del mutated[at : at + draw.randrange(1, 9)]
+            del mutated[offset : offset + draw.randrange(1, 9)]
         else:
-            del mutated[at:]
+            del mutated[offset:]
     return bytes(mutated)
 
 
@@ -117,11 +117,11 @@ def _drop_or_copy_node(model: Any, draw: random.Random) -> None:
     graphs = [g for g in _graphs(model) if g.node]
     if graphs:
         graph = draw.choice(graphs)
-        at = draw.randrange(len(graph.node))
+        node_index = draw.randrange(len(graph.node))
         if draw.random() < 0.5:
-            del graph.node[at]
+            del graph.node[node_index]
         else:
-            graph.node.append(graph.node[at])
+            graph.node.append(graph.node[node_index])
 
 
 @_mutator
@@ -279,8 +279,10 @@ def _change_tensor(t: Any, draw: random.Random) -> None:
 def _change_number(t: Any, draw: random.Random) -> None:
     """An element of a vector of integers, as shapes, axes and counts are, by any number."""
     if t.data_type == 7 and len(t.raw_data) >= 8:
-        at = 8 * draw.randrange(len(t.raw_data) // 8)
-        t.raw_data = t.raw_data[:at] + draw.choice(INTS).to_bytes(8, "little", signed=True) + t.raw_data[at + 8 :]
+        offset = 8 * draw.randrange(len(t.raw_data) // 8)
+        t.raw_data = (
+            t.raw_data[:offset] + draw.choice(INTS).to_bytes(8, "little", signed=True) + t.raw_data[offset + 8 :]
+        )
     elif t.int64_data:
         t.int64_data[draw.randrange(len(t.int64_data))] = draw.choice(INTS)
     elif t.float_data:

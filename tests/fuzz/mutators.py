@@ -86,16 +86,18 @@ def _one(pattern: re.Pattern[str], text: str, draw: random.Random, make: Callabl
 @mutator
 def delete_words(text: str, seeds: Seeds, draw: random.Random) -> str:
     words = list(seeds.split(text))
-    at = draw.randrange(len(words) + 1)
-    del words[at : at + draw.choice((1, 1, 1, 2, 3, 5, 9))]
+    word_index = draw.randrange(len(words) + 1)
+    del words[word_index : word_index + draw.choice((1, 1, 1, 2, 3, 5, 9))]
     return "".join(words)
 
 
 @mutator
 def repeat_words(text: str, seeds: Seeds, draw: random.Random) -> str:
     words = list(seeds.split(text))
-    at = draw.randrange(len(words) + 1)
-    words[at:at] = words[at : at + draw.choice((1, 1, 2, 4, 8))] * draw.choice((1, 1, 1, 2, 30))
+    word_index = draw.randrange(len(words) + 1)
+    words[word_index:word_index] = words[word_index : word_index + draw.choice((1, 1, 2, 4, 8))] * draw.choice(
+        (1, 1, 1, 2, 30)
+    )
     return "".join(words)
 
 
@@ -262,14 +264,14 @@ def join_definitions(text: str, seeds: Seeds, draw: random.Random) -> str:
 def move_line(text: str, seeds: Seeds, draw: random.Random) -> str:
     """A line left out, doubled, moved, or taken from another text."""
     lines = text.split("\n")
-    at, to = draw.randrange(len(lines)), draw.randrange(len(lines))
+    line_index, to = draw.randrange(len(lines)), draw.randrange(len(lines))
     kind = draw.randrange(4)
     if kind == 0:
-        del lines[at]
+        del lines[line_index]
     elif kind == 1:
-        lines.insert(to, lines[at])
+        lines.insert(to, lines[line_index])
     elif kind == 2:
-        lines.insert(to, lines.pop(at))
+        lines.insert(to, lines.pop(line_index))
     else:
         lines.insert(to, draw.choice(_code(draw.choice(seeds.texts)).split("\n")))
     return "\n".join(lines)
@@ -277,24 +279,24 @@ def move_line(text: str, seeds: Seeds, draw: random.Random) -> str:
 
 @mutator
 def truncate(text: str, seeds: Seeds, draw: random.Random) -> str:
-    at = draw.randrange(len(text) + 1)
-    return text[:at] if draw.random() < 0.7 else text[at:]
+    offset = draw.randrange(len(text) + 1)
+    return text[:offset] if draw.random() < 0.7 else text[offset:]
 
 
 @mutator
 def change_characters(text: str, seeds: Seeds, draw: random.Random) -> str:
     """One to three characters left out, put in, exchanged, or with a bit turned."""
     for _ in range(draw.choice((1, 1, 2, 3))):
-        at = draw.randrange(len(text) + 1)
+        offset = draw.randrange(len(text) + 1)
         kind = draw.randrange(4)
         if kind == 0:
-            text = text[:at] + text[at + 1 :]
+            text = text[:offset] + text[offset + 1 :]
         elif kind == 1:
-            text = text[:at] + draw.choice(CHARACTERS) + text[at:]
+            text = text[:offset] + draw.choice(CHARACTERS) + text[offset:]
         elif kind == 2:
-            text = text[:at] + draw.choice(CHARACTERS) + text[at + 1 :]
-        elif at < len(text):
-            text = text[:at] + chr(ord(text[at]) ^ 1 << draw.randrange(7)) + text[at + 1 :]
+            text = text[:offset] + draw.choice(CHARACTERS) + text[offset + 1 :]
+        elif offset < len(text):
+            text = text[:offset] + chr(ord(text[offset]) ^ 1 << draw.randrange(7)) + text[offset + 1 :]
     return text
 
 

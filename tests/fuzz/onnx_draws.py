@@ -113,9 +113,9 @@ class Draw:
 
     def axis(self, rank: int, negative: bool | None = None) -> int:
         """An axis, counted from the front or from the back."""
-        at = self.n(0, max(rank - 1, 0))
+        positive_axis = self.n(0, max(rank - 1, 0))
         back = self.chance(0.4) if negative is None else negative
-        return at - rank if back and rank else at
+        return positive_axis - rank if back and rank else positive_axis
 
     def axes(self, rank: int, least: int = 0) -> list[int]:
         """Several axes, in any order."""

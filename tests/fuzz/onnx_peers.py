@@ -80,6 +80,6 @@ def distance(got: Results, want: Results, near: float) -> str:
             # Of sums that are quantized, the last unit hangs on their order.
             ok = (g == w) if near < 0.5 else np.abs(g.astype("int64") - w.astype("int64")) <= 1
         if not ok.all():
-            at = tuple(int(i) for i in np.argwhere(~ok)[0]) if ok.ndim else ()
-            return f"result {n} differs at {list(at)}: {g[at]} is not {w[at]}"
+            indices = tuple(int(i) for i in np.argwhere(~ok)[0]) if ok.ndim else ()
+            return f"result {n} differs at {list(indices)}: {g[indices]} is not {w[indices]}"
     return ""

@@ -277,10 +277,14 @@ class Drawing:
     def columns(self, name: str, fields: Sequence[Type], depth: int) -> list[tuple[str, Env]]:
         if not fields:
             return [(name, [])]
-        at = self.rng.randrange(len(fields))
+        chosen_field = self.rng.randrange(len(fields))
         rows = []
-        for inner in self.patterns(fields[at], depth - 1) if self.rng.random() < 0.5 else [self.variable(fields[at])]:
-            parts = [inner if i == at else self.variable(f) for i, f in enumerate(fields)]
+        for inner in (
+            self.patterns(fields[chosen_field], depth - 1)
+            if self.rng.random() < 0.5
+            else [self.variable(fields[chosen_field])]
+        ):
+            parts = [inner if i == chosen_field else self.variable(f) for i, f in enumerate(fields)]
             text = ", ".join(p for p, _ in parts)
             rows.append(
                 (

@@ -38,13 +38,13 @@ def shrink(parts: Sequence[str], fails: Callable[[Sequence[str]], bool]) -> list
     parts = list(parts)
     size = len(parts) // 2
     while size:
-        at = 0
-        while at < len(parts):
-            fewer = parts[:at] + parts[at + size :]
+        begin = 0
+        while begin < len(parts):
+            fewer = parts[:begin] + parts[begin + size :]
             if fewer and fails(fewer):
                 parts = fewer
             else:
-                at += size
+                begin += size
         size //= 2
     return parts
 

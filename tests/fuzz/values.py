@@ -59,10 +59,10 @@ def draw_value(seed: int) -> Program | Compiled:
     return Program(f"v{seed}", module, inputs, want, draw_options(rng))
 
 
-def _is_zero_point(drawn: DrawnCall, at: int) -> bool:
+def _is_zero_point(drawn: DrawnCall, argument_index: int) -> bool:
     """Whether the argument may be a zero point: one that is not known is taken for a number of the dtype that it shifts."""
-    a = drawn.arguments[at]
-    return drawn.operator.startswith("qnn.") and at > 0 and isinstance(a, Tensor) and a.dtype == "int32"
+    a = drawn.arguments[argument_index]
+    return drawn.operator.startswith("qnn.") and argument_index > 0 and isinstance(a, Tensor) and a.dtype == "int32"
 
 
 def write_value(outcome: Compiled, folder: Path) -> Path:

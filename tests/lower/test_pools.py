@@ -36,8 +36,8 @@ def test_buffers_keep_to_their_pools(items: list[Interval], sizes: list[int], is
     placed = [(i, *locate(i.offset, used)) for i in items if i.size]
     for n, (a, pool, offset) in enumerate(placed):
         assert offset >= 0 and offset + a.size <= used[pool], "no buffer lies across two pools"
-        for b, other, at in placed[:n]:
-            apart = pool != other or offset + a.size <= at or at + b.size <= offset
+        for b, other, other_offset in placed[:n]:
+            apart = pool != other or offset + a.size <= other_offset or other_offset + b.size <= offset
             assert apart or a.last < b.first or b.last < a.first
 
 

@@ -30,14 +30,14 @@ class Grammar:
         """The pieces of a text, line by line."""
         stack = [self.top]
         for line in text.splitlines(keepends=True):
-            at, whole = 0, line.rstrip("\n")
-            while at <= len(whole):
-                part = self._next(stack[-1], whole, at)
+            offset, whole = 0, line.rstrip("\n")
+            while offset <= len(whole):
+                part = self._next(stack[-1], whole, offset)
                 if part is None:
                     break
                 match, rule, ends = part
-                if match.start() > at:
-                    yield whole[at : match.start()], stack[-1].get("name", "")
+                if match.start() > offset:
+                    yield whole[offset : match.start()], stack[-1].get("name", "")
                 if ends:
                     yield match[0], stack.pop().get("name", "")
                 elif "begin" in rule:
@@ -47,20 +47,22 @@ class Grammar:
                     yield from ((match[int(n)], c["name"]) for n, c in rule["captures"].items())
                 else:
                     yield match[0], rule["name"]
-                if match.end() == at and not ends and "begin" not in rule:
+                if match.end() == offset and not ends and "begin" not in rule:
                     raise AssertionError(f"{rule} matches nothing")
-                at = match.end()
-                if at == len(whole) and ends and not match[0]:
+                offset = match.end()
+                if offset == len(whole) and ends and not match[0]:
                     break
-            yield line[at:], stack[-1].get("name", "")
+            yield line[offset:], stack[-1].get("name", "")
 
-    def _next(self, around: dict[str, Any], line: str, at: int) -> tuple[re.Match[str], dict[str, Any], bool] | None:
+    def _next(
+        self, around: dict[str, Any], line: str, offset: int
+    ) -> tuple[re.Match[str], dict[str, Any], bool] | None:
         best: tuple[re.Match[str], dict[str, Any], bool] | None = None
         end = around.get("end")
-        if end is not None and (m := re.compile(end).search(line, at)) is not None:
+        if end is not None and (m := re.compile(end).search(line, offset)) is not None:
             best = (m, around, True)
         for rule in self._rules(around.get("patterns", [])):
-            m = re.compile(rule.get("match") or rule["begin"]).search(line, at)
+            m = re.compile(rule.get("match") or rule["begin"]).search(line, offset)
             if m is not None and (best is None or m.start() < best[0].start()):
                 best = (m, rule, False)
         return best

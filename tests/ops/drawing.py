@@ -357,9 +357,9 @@ def _(draw):
 @drawing("sparse_fill_empty_rows")
 def _(draw):
     rows = draw(st.integers(1, 5))
-    at = sorted(draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=5)))
-    indices = np.array([[r, 1] for r in at], "int64")
-    return [indices, np.arange(len(at)), np.array([rows, 3]), np.array([7])], {}
+    drawn_rows = sorted(draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=5)))
+    indices = np.array([[r, 1] for r in drawn_rows], "int64")
+    return [indices, np.arange(len(drawn_rows)), np.array([rows, 3]), np.array([7])], {}
 
 
 @drawing("sparse_reshape")

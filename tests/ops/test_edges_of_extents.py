@@ -31,10 +31,10 @@ def test_more_windows_than_elements(kind: str, extents: tuple[int, ...], sizes: 
     text = f"def @main(%x: Tensor[({shape}), float32]) {{ nn.adaptive_{kind}_pool3d(%x, output_size={list(sizes)}) }}"
     x = np.random.RandomState(0).randn(2, 3, *extents).astype("float32")
     want = np.empty((2, 3, *sizes), "float32")
-    for at in itertools.product(*map(range, sizes)):
-        window = tuple(slice(i * n // o, -(-(i + 1) * n // o)) for i, n, o in zip(at, extents, sizes, strict=True))
+    for indices in itertools.product(*map(range, sizes)):
+        window = tuple(slice(i * n // o, -(-(i + 1) * n // o)) for i, n, o in zip(indices, extents, sizes, strict=True))
         values = x[(slice(None), slice(None), *window)].reshape(2, 3, -1)
-        want[(slice(None), slice(None), *at)] = values.mean(-1) if kind == "avg" else values.max(-1)
+        want[(slice(None), slice(None), *indices)] = values.mean(-1) if kind == "avg" else values.max(-1)
     np.testing.assert_allclose(both(text, x), want, rtol=1e-5)
 
 

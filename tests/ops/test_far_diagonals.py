@@ -23,6 +23,6 @@ def @main(%x: Tensor[(3, 4), float32], %k: {dtype}) {{ trilu(%x, %k, upper={uppe
     for k in {edges.min, edges.min + 1, 0, 1, 3, 4, edges.max - 1, edges.max, *((-3, -2, -1) if edges.min else ())}:
         near = max(-5, min(5, int(k)))
         want = np.triu(x, near) if upper else np.tril(x, near)
-        at = np.array(k, dtype)
-        assert np.array_equal(irtool.evaluate(module, [x, at]), want), k
-        assert np.array_equal(library.run([x, at]), want), k
+        diagonal = np.array(k, dtype)
+        assert np.array_equal(irtool.evaluate(module, [x, diagonal]), want), k
+        assert np.array_equal(library.run([x, diagonal]), want), k

@@ -87,11 +87,11 @@ def naive_convolution(x, w, strides, pads, dilation, groups):
         (n - (k - 1) * d - 1) // s + 1 for n, k, s, d in zip(padded.shape[2:], kernel, strides, dilation, strict=True)
     ]
     y = np.zeros((x.shape[0], outputs, *out))
-    for n, o, *at in np.ndindex(*y.shape):
+    for n, o, *position in np.ndindex(*y.shape):
         first = o // (outputs // groups) * depth
         for c, *tap in np.ndindex(depth, *kernel):
-            where = [a * s + t * d for a, s, t, d in zip(at, strides, tap, dilation, strict=True)]
-            y[(n, o, *at)] += padded[(n, first + c, *where)] * w[(o, c, *tap)]
+            where = [a * s + t * d for a, s, t, d in zip(position, strides, tap, dilation, strict=True)]
+            y[(n, o, *position)] += padded[(n, first + c, *where)] * w[(o, c, *tap)]
     return y
 
 

@@ -106,9 +106,9 @@ def test_conversion_reads_from_the_source_indices(source, target):
 
 def test_take_modes():
     x = np.array([10, 20, 30])
-    at = np.array([-1, 0, 5])
-    np.testing.assert_array_equal(run("take", x, at, axis=0, mode="clip"), [10, 10, 30])
-    np.testing.assert_array_equal(run("take", x, at, axis=0, mode="wrap"), [30, 10, 30])
+    indices = np.array([-1, 0, 5])
+    np.testing.assert_array_equal(run("take", x, indices, axis=0, mode="clip"), [10, 10, 30])
+    np.testing.assert_array_equal(run("take", x, indices, axis=0, mode="wrap"), [30, 10, 30])
     batched = run("take", np.array([[1, 2], [3, 4]]), np.array([[0, 0], [1, 1]]), axis=1, batch_dims=1)
     np.testing.assert_array_equal(batched, [[1, 1], [4, 4]])
 
@@ -120,8 +120,8 @@ def test_scatter_skips_what_is_out_of_range():
 
 
 def test_scatter_nd():
-    at = np.array([[0, 1, 1], [1, 0, 0]])
-    out = run("scatter_nd", np.zeros((2, 2), "int32"), at, np.array([5, 6, 7], "int32"), mode="add")
+    indices = np.array([[0, 1, 1], [1, 0, 0]])
+    out = run("scatter_nd", np.zeros((2, 2), "int32"), indices, np.array([5, 6, 7], "int32"), mode="add")
     np.testing.assert_array_equal(out, [[0, 5], [13, 0]])
 
 

@@ -51,11 +51,14 @@ def test_every_rule_looks_at_every_argument() -> None:
         main = module_of(accepted)["main"]
         assert isinstance(main, Function) and isinstance(main.body, Call)
         types = [a.checked_type for a in main.body.args]
-        for at, t in enumerate(types):
+        for argument_index, t in enumerate(types):
             if isinstance(t, TensorType):
                 tried += 1
-                if takes(main.body.attrs or cls.make({}), [*types[:at], TupleType((t,)), *types[at + 1 :]]):
-                    taken.add((cls.name, at))
+                if takes(
+                    main.body.attrs or cls.make({}),
+                    [*types[:argument_index], TupleType((t,)), *types[argument_index + 1 :]],
+                ):
+                    taken.add((cls.name, argument_index))
     assert tried > 500
     assert taken == set()
 

@@ -59,7 +59,7 @@ def test_short_time_transforms_are_transforms_of_pieces(onesided: bool) -> None:
     x, window = drawn(2, 11), np.abs(drawn(4))
     attributes = {"n_fft": 4, "hop_length": 3, "win_length": 4, "normalized": False, "onesided": onesided}
     got = run("stft", x, window, **attributes)
-    pieces = np.stack([x[:, at : at + 4] * window for at in (0, 3, 6)], axis=1)
+    pieces = np.stack([x[:, begin : begin + 4] * window for begin in (0, 3, 6)], axis=1)
     want = (np.fft.rfft if onesided else np.fft.fft)(pieces).transpose(0, 2, 1)
     np.testing.assert_allclose(got[..., 0] + 1j * got[..., 1], want, atol=1e-4)
     operands = [Var("x", TensorType(x.shape, "float32")), Var("w", TensorType(window.shape, "float32"))]
@@ -72,15 +72,15 @@ def test_short_time_transforms_are_transforms_of_pieces(onesided: bool) -> None:
 def test_batches_of_places(batch: int) -> None:
     x = drawn(2, 3, 4)
     if batch == 0:
-        at = np.array([[1, 0, 1], [2, 1, 0]])
-        want = x[at[0], at[1]]
+        indices = np.array([[1, 0, 1], [2, 1, 0]])
+        want = x[indices[0], indices[1]]
     elif batch == 1:
-        at = np.array([[[2, 0, 1], [1, 1, 0]]])
-        want = np.stack([x[b, at[0, b]] for b in range(2)])
+        indices = np.array([[[2, 0, 1], [1, 1, 0]]])
+        want = np.stack([x[b, indices[0, b]] for b in range(2)])
     else:
-        at = np.array([[[3, 0, 1], [2, 1, 0]]])
-        want = np.array([[x[b, c, at[0, b, c]] for c in range(3)] for b in range(2)])
-    np.testing.assert_array_equal(run("gather_nd", x, at, batch_dims=batch), want)
+        indices = np.array([[[3, 0, 1], [2, 1, 0]]])
+        want = np.array([[x[b, c, indices[0, b, c]] for c in range(3)] for b in range(2)])
+    np.testing.assert_array_equal(run("gather_nd", x, indices, batch_dims=batch), want)
 
 
 def test_repeats_stand_side_by_side() -> None:

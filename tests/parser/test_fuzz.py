@@ -140,20 +140,20 @@ def check(text: str) -> None:
 
 def mutate(text: str, pool: list[str], r: random.Random) -> str:
     for _ in range(r.choice([1, 1, 1, 2, 3, 8])):
-        at, kind = r.randrange(len(text) + 1), r.random()
+        offset, kind = r.randrange(len(text) + 1), r.random()
         if kind < 0.25:
-            text = text[:at] + text[at + r.choice([1, 1, 2, 5, 20, 100]) :]
+            text = text[:offset] + text[offset + r.choice([1, 1, 2, 5, 20, 100]) :]
         elif kind < 0.6:
-            text = text[:at] + r.choice(PIECES) + text[at:]
+            text = text[:offset] + r.choice(PIECES) + text[offset:]
         elif kind < 0.7:
-            text = text[:at]
+            text = text[:offset]
         elif kind < 0.85:
             to = r.randrange(len(text) + 1)
-            text = text[:to] + text[at : at + r.choice([1, 5, 30, 200])] + text[to:]
+            text = text[:to] + text[offset : offset + r.choice([1, 5, 30, 200])] + text[to:]
         else:
             other = r.choice(pool)
             start = r.randrange(len(other) + 1)
-            text = text[:at] + other[start : start + r.choice([1, 10, 100])] + text[at:]
+            text = text[:offset] + other[start : start + r.choice([1, 10, 100])] + text[offset:]
     return text
 
 

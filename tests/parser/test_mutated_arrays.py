@@ -39,18 +39,18 @@ def mutated(data: bytes, rng: random.Random) -> bytes:
     """A few bytes replaced, flipped, cut out, repeated or put in, most of them near the beginning, where headers are."""
     b = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 4))):
-        at = rng.randrange(min(len(b), rng.choice((32, 128, len(b)))) or 1)
+        offset = rng.randrange(min(len(b), rng.choice((32, 128, len(b)))) or 1)
         match rng.randrange(5):
             case 0:
-                b[at : at + 1] = bytes([rng.randrange(256)])
+                b[offset : offset + 1] = bytes([rng.randrange(256)])
             case 1:
-                b[at : at + 1] = bytes([b[at] ^ 1 << rng.randrange(8)]) if b else b""
+                b[offset : offset + 1] = bytes([b[offset] ^ 1 << rng.randrange(8)]) if b else b""
             case 2:
-                del b[at : at + rng.choice((1, 2, 4, 16))]
+                del b[offset : offset + rng.choice((1, 2, 4, 16))]
             case 3:
-                b[at:at] = b[at : at + rng.choice((1, 4, 20))]
+                b[offset:offset] = b[offset : offset + rng.choice((1, 4, 20))]
             case _:
-                b[at:at] = rng.choice(PIECES)
+                b[offset:offset] = rng.choice(PIECES)
     return bytes(b)
 
 

@@ -54,8 +54,8 @@ def test_names_have_definitions_and_uses() -> None:
     assert not diagnostics
     lines = []
     for s in symbols.all:
-        at = f"{s.definition.line}:{s.definition.column}" if s.definition is not None else "-"
-        lines.append(f"{s.kind} {s.name} {at}: {' '.join(f'{u.line}:{u.column}' for u in s.uses)}".rstrip())
+        place = f"{s.definition.line}:{s.definition.column}" if s.definition is not None else "-"
+        lines.append(f"{s.kind} {s.name} {place}: {' '.join(f'{u.line}:{u.column}' for u in s.uses)}".rstrip())
     assert lines == KNOWN.splitlines()
 
 

@@ -305,15 +305,15 @@ def test_bytes_are_blocked_by_fours(cpu: str, filters: int, channels: int) -> No
     e = call("nn.conv2d", x, w, channels=filters, kernel_size=(2, 2), out_dtype="int32")
     module = irtool.infer_types(Module({"main": Function((x, w), e)}))
     (product,) = (e for e in alter(module, f"llvm -mcpu={cpu}") if e.op_name != "layout_transform")
-    at = product.attrs
+    attrs = product.attrs
     if cpu == "x86-64":
-        assert at.kernel_layout.endswith("o") and at.out_layout == "NCHW4c"
+        assert attrs.kernel_layout.endswith("o") and attrs.out_layout == "NCHW4c"
     elif channels % 4 or filters % 16:
         assert product.op_name == "nn.conv2d"
     else:
         block = max(b for b in (4, 8, 12, 16) if channels % b == 0)
-        assert (at.data_layout, at.out_layout) == (f"NCHW{block}c", "NCHW16c")
-        assert at.kernel_layout == f"OIHW{block // 4}i16o4i"
+        assert (attrs.data_layout, attrs.out_layout) == (f"NCHW{block}c", "NCHW16c")
+        assert attrs.kernel_layout == f"OIHW{block // 4}i16o4i"
 
 
 @pytest.mark.parametrize("passes", [*PASSES, 'ConvertLayout{desired_layouts={"nn.conv2d": ["NCHW", "OIHW"]}}'])

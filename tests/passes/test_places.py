@@ -87,12 +87,12 @@ def test_every_refusal_has_a_place(pipeline: str, text: str, message: str) -> No
 def raising(error: BaseException | None) -> Iterator[tuple[str, int]]:
     """Files of the room and lines through which an error, or one that it came of, went."""
     while error is not None:
-        at: TracebackType | None = error.__traceback__
-        while at is not None:
-            name = at.tb_frame.f_code.co_filename
+        frame: TracebackType | None = error.__traceback__
+        while frame is not None:
+            name = frame.tb_frame.f_code.co_filename
             if name.startswith(str(ROOM)):
-                yield os.path.relpath(name, ROOM), at.tb_lineno
-            at = at.tb_next
+                yield os.path.relpath(name, ROOM), frame.tb_lineno
+            frame = frame.tb_next
         error = error.__cause__ or error.__context__
 
 

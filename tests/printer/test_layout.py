@@ -28,10 +28,10 @@ VERSION = '#[version = "0.0.5"]\n'
 
 def comments(text: str) -> list[str]:
     o = outline(text)
-    texts, at = [], 0
+    texts, offset = [], 0
     for _, word, start in [*o.words, ("", "", len(o.source.text))]:
-        texts += [c.text for c in comments_between(o.source.text, at, start)[0]]
-        at = start + len(word)
+        texts += [c.text for c in comments_between(o.source.text, offset, start)[0]]
+        offset = start + len(word)
     return texts
 
 
@@ -76,9 +76,9 @@ def test_random_modules_in_random_blanks(module: Module) -> None:
     chance = random.Random(len(text))
     o = outline(text)
     scattered = [text[: o.words[0][2]]]
-    for n, (_, word, at) in enumerate(o.words):
+    for n, (_, word, offset) in enumerate(o.words):
         end = o.words[n + 1][2] if n + 1 < len(o.words) else len(o.source.text)
-        gap = text[at + len(word) : end]
+        gap = text[offset + len(word) : end]
         scattered += [word, chance.choice([" ", "\t ", "   "]) if gap == " " else gap]
     assert lay_out("".join(scattered) + text[len(o.source.text) :]) == text
     noted = "".join(
@@ -160,8 +160,8 @@ def test_metadata_stays() -> None:
 
 def test_lowered_functions_stay() -> None:
     text = (ROOT / "tests/golden/parse/lowered_of_a_tuple.relay").read_text()
-    at = text.index("primfn(")
-    nest = text[at : text.index("\n}", at)]
+    offset = text.index("primfn(")
+    nest = text[offset : text.index("\n}", offset)]
     assert nest in lay_out(text)
 
 

@@ -52,14 +52,18 @@ def body(case: Case) -> str:
 def planted(operators: int, seed: int) -> str:
     """A graph of that many operators in which `tanh(add(exp, …))` occurs once."""
     rng = random.Random(seed)
-    at = rng.randrange(5, operators - 8)
+    planted_index = rng.randrange(5, operators - 8)
     lines = []
     for n in range(operators):
         last, other = f"%{n - 1}" if n else "%x", f"%{rng.randrange(max(0, n - 9), n)}" if n else "%y"
         drawn = rng.choice(("nn.relu({0})", "add({0}, {1})", "multiply({1}, {0})", "sigmoid({0})", "subtract({0}, 2f)"))
-        kinds = {at: "exp({0})", at + 3: "add({0}, {2})", at + 5: "tanh({2})"}
+        kinds = {planted_index: "exp({0})", planted_index + 3: "add({0}, {2})", planted_index + 5: "tanh({2})"}
         lines.append(
-            f"  %{n} = " + kinds.get(n, drawn).format(last, other, f"%{at}" if n == at + 3 else f"%{at + 3}") + ";"
+            f"  %{n} = "
+            + kinds.get(n, drawn).format(
+                last, other, f"%{planted_index}" if n == planted_index + 3 else f"%{planted_index + 3}"
+            )
+            + ";"
         )
     tensor = "Tensor[(4, 16), float32]"
     return f"def @main(%x: {tensor}, %y: {tensor}) {{\n" + "\n".join(lines) + f"\n  nn.relu(%{operators - 1})\n}}\n"

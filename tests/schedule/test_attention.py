@@ -192,21 +192,23 @@ def test_bfloat16_on_this_processor():
 
 
 @pytest.mark.parametrize("mcpu", ["x86-64-v2", "x86-64-v3"])
-@pytest.mark.parametrize("turned", [True, False], ids=["turned", "contiguous"])
+@pytest.mark.parametrize("is_transposed", [True, False], ids=["turned", "contiguous"])
 @pytest.mark.parametrize("keys", [40, 600])
-def test_narrow_vectors_read_keys_and_values_in_panels(keys: int, turned: bool, mcpu: str, tmp_path: Path) -> None:
+def test_narrow_vectors_read_keys_and_values_in_panels(
+    keys: int, is_transposed: bool, mcpu: str, tmp_path: Path
+) -> None:
     """Of rows wider than a tile, each tile has a part: copies of values lie in panels, and many contiguous rows are copied for it."""
     require_processor(mcpu)
-    k, v = ((2, keys, 64), (2, 64, keys)) if turned else ((2, 64, keys), (2, keys, 64))
+    k, v = ((2, keys, 64), (2, 64, keys)) if is_transposed else ((2, 64, keys), (2, keys, 64))
     text = f"""
-      %0 = nn.softmax(nn.batch_matmul(%q, %k, transpose_b={turned}));
-      nn.batch_matmul(%0, %v, transpose_b={turned})"""
+      %0 = nn.softmax(nn.batch_matmul(%q, %k, transpose_b={is_transposed}));
+      nn.batch_matmul(%0, %v, transpose_b={is_transposed})"""
     artifact, _ = run(text, {"q": (2, 100, 64), "k": k, "v": v}, mcpu=mcpu, out_dir=tmp_path)
     assert strategies(artifact) == ["attention"]
     module, _ = module_and_inputs(text, {"q": (2, 100, 64), "k": k, "v": v})
     irtool.build(module, mcpu=mcpu, emit="tir", out_dir=tmp_path, name="nest")
     nest = (tmp_path / "nest.tir").read_text()
-    copied = turned or keys == 600
+    copied = is_transposed or keys == 600
     assert ("allocate(values:" in nest) == copied
     if copied and mcpu == "x86-64-v3":  # a tile has two vectors of 8 columns
         assert "floormod(i2, 16)" in nest.partition("allocate(values:")[2].partition("\n")[0]

@@ -188,8 +188,10 @@ def test_heads_of_attention_are_no_blocks():
 @pytest.mark.parametrize("shape", [(16, 32), (37, 50), (5, 4), (64, 3), (130, 17)])
 def test_transposed_operands_are_read_in_squares(shape, mcpu):
     compiled("transpose(%x, axes=[1, 0])", {"x": shape}, exact=True, mcpu=mcpu)
-    turned = shape[::-1]
-    compiled("subtract(transpose(%x, axes=[1, 0]), nn.relu(%y))", {"x": shape, "y": turned}, exact=True, mcpu=mcpu)
+    transposed_shape = shape[::-1]
+    compiled(
+        "subtract(transpose(%x, axes=[1, 0]), nn.relu(%y))", {"x": shape, "y": transposed_shape}, exact=True, mcpu=mcpu
+    )
     compiled("transpose(%x, axes=[0, 2, 1])", {"x": (3, *shape)}, exact=True, mcpu=mcpu)
     compiled("transpose(%x, axes=[1, 0])", {"x": shape}, exact=True, dtype="int32", mcpu=mcpu)
     compiled('cast(transpose(%x, axes=[1, 0]), dtype="float32")', {"x": shape}, exact=True, dtype="int8", mcpu=mcpu)

@@ -80,8 +80,8 @@ def test_loops_that_stay() -> None:
     assert isinstance(nest.body, For)
     alone = For(nest.var, nest.extent, nest.body.body, PARALLEL)
     assert chosen(alone, w) is None
-    turned = For(nest.body.var, nest.body.extent, For(nest.var, nest.extent, nest.body.body, PARALLEL), PARALLEL)
-    assert chosen(turned, w) is None
+    swapped = For(nest.body.var, nest.body.extent, For(nest.var, nest.extent, nest.body.body, PARALLEL), PARALLEL)
+    assert chosen(swapped, w) is None
 
 
 def copy_of_image(inside: str = PARALLEL, columns: int = 16) -> tuple[For, Buffer]:
@@ -171,16 +171,16 @@ def @main(%x: Tensor[(3, 64, 15, 14), float32], %w: Tensor[(48, 64, 1, 1), float
 
 
 @pytest.mark.promise("threads in teams")
-@pytest.mark.parametrize("at, vector", [(1, True), (1, False), (2, True), (2, False), (3, False)])
-def test_every_step_is_taken_once(at: int, vector: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("depth, vector", [(1, True), (1, False), (2, True), (2, False), (3, False)])
+def test_every_step_is_taken_once(depth: int, vector: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever loop is halved, of an even or odd number of steps, for any number of threads."""
     taken: list[int] = []
 
     class Halved(Halves):
         def take(self, root: Stmt) -> None:
-            chains = [c for c in all_shared_loops(root) if len(c) > at]
-            taken.extend(int(c[at].extent.value) for c in chains)
-            self.loops.update({c[0].var: c[at].var for c in chains})
+            chains = [c for c in all_shared_loops(root) if len(c) > depth]
+            taken.extend(int(c[depth].extent.value) for c in chains)
+            self.loops.update({c[0].var: c[depth].var for c in chains})
 
     monkeypatch.setattr(program, "REGION_WORK", 0)
     module = irtool.infer_types(irtool.parse(NETWORK))

@@ -100,8 +100,8 @@ def test_ranges(extent: int, stride: int, dilation: int, taps: int, before: int,
     """Each position is in one range, whose steps are those inside of the data."""
     positions = max(1, (extent + before + after - dilation * (taps - 1) - 1) // stride + 1)
     v, k = Var("v"), Var("k")
-    at = v * stride + k * dilation - before
-    ranges = ranges_of([at, const(extent - 1) - at], Simplifier({}), Axis(v, k), {v: positions, k: taps})
+    position = v * stride + k * dilation - before
+    ranges = ranges_of([position, const(extent - 1) - position], Simplifier({}), Axis(v, k), {v: positions, k: taps})
     assert [x.first for x in ranges[1:]] == [x.end for x in ranges[:-1]]
     assert (ranges[0].first, ranges[-1].end) == (0, positions)
     for x in ranges:

@@ -67,8 +67,8 @@ def test_rows_are_reduced_in_vectors(shape: tuple[int, int], dtype: str) -> None
     assert kernel.choice.strategy == "row_reduction"
     loops = [s for s in pre_order(kernel.nests[0]) if isinstance(s, For)]
     assert any(s.kind == VECTORIZED for s in loops)
-    turned = any(s.body.buffer.name == "acc_turned" for s in loops if isinstance(s.body, Store))
-    assert turned == (shape[0] >= 64), "lanes of several rows are combined at once"
+    is_transposed = any(s.body.buffer.name == "acc_turned" for s in loops if isinstance(s.body, Store))
+    assert is_transposed == (shape[0] >= 64), "lanes of several rows are combined at once"
 
 
 @pytest.mark.parametrize("mcpu", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])

@@ -62,14 +62,14 @@ def test_what_may_not_be_read_stays_under_its_condition() -> None:
     assert choose_sliding(store, (T, ROWS), [(K, STEPS)], simplify) is None
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_the_longest_window_saves_most(turned: bool) -> None:
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_the_longest_window_saves_most(is_swapped: bool) -> None:
     long, short = (Var("l"), 6), (Var("s"), 2)
     image = Buffer("image", (64, 32), "float32")
     acc = Buffer("acc", (ROWS, 1, LANES), "float32", Scope.REGISTER)
     place = (T, const(0), X)
     store = Store(acc, place, Binary("+", Load(acc, place), Load(image, (T + long[0] + short[0], X)), "float32"))
-    inner = [short, long] if turned else [long, short]
+    inner = [short, long] if is_swapped else [long, short]
     simplify = Simplifier({T: (0, ROWS - 1), X: (0, LANES - 1), **{v: (0, n - 1) for v, n in inner}})
     sliding = choose_sliding(store, (T, ROWS), inner, simplify)
     assert sliding is not None and sliding.loop == long

@@ -16,14 +16,14 @@ def draw(text: str, folded: bool = True) -> Drawing:
 def layers(count: int) -> str:
     """A network of residual layers that all read a mask."""
     body = "  %0 = nn.relu(%x);\n"
-    at = 0
+    value = 0
     for _ in range(count):
         body += (
-            f"  %{at + 1} = nn.dense(%{at}, %w, units=None);\n"
-            f"  %{at + 2} = multiply(%{at + 1}, %m);\n"
-            f"  %{at + 3} = tanh(%{at + 2});\n"
-            f"  %{at + 4} = add(%{at + 3}, %{at});\n"
+            f"  %{value + 1} = nn.dense(%{value}, %w, units=None);\n"
+            f"  %{value + 2} = multiply(%{value + 1}, %m);\n"
+            f"  %{value + 3} = tanh(%{value + 2});\n"
+            f"  %{value + 4} = add(%{value + 3}, %{value});\n"
         )
-        at += 4
+        value += 4
     t = "Tensor[(8, 8), float32]"
-    return f"{VERSION}def @main(%x: {t}, %w: {t}, %m: {t}) {{\n{body}  exp(%{at})\n}}\n"
+    return f"{VERSION}def @main(%x: {t}, %w: {t}, %m: {t}) {{\n{body}  exp(%{value})\n}}\n"

@@ -62,17 +62,17 @@ def test_repeated_layers_are_one_block_each() -> None:
 
 def test_blocks_have_letters_in_the_order_in_which_they_are_read() -> None:
     """Whichever saves more nodes."""
-    lines, at = ["  %0 = nn.relu(%x);"], 0
+    lines, value = ["  %0 = nn.relu(%x);"], 0
     for word in ("tanh", "tanh", *["exp"] * 5):
         lines += [
-            f"  %{at + 1} = nn.dense(%{at}, %w, units=None);",
-            f"  %{at + 2} = {word}(%{at + 1});",
-            f"  %{at + 3} = sqrt(%{at + 2});",
-            f"  %{at + 4} = add(%{at + 3}, %{at});",
+            f"  %{value + 1} = nn.dense(%{value}, %w, units=None);",
+            f"  %{value + 2} = {word}(%{value + 1});",
+            f"  %{value + 3} = sqrt(%{value + 2});",
+            f"  %{value + 4} = add(%{value + 3}, %{value});",
         ]
-        at += 4
+        value += 4
     t, body = "Tensor[(8, 8), float32]", "\n".join(lines)
-    (graph,) = draw(f"{VERSION}def @main(%x: {t}, %w: {t}) {{\n{body}\n  abs(%{at})\n}}\n").graphs
+    (graph,) = draw(f"{VERSION}def @main(%x: {t}, %w: {t}) {{\n{body}\n  abs(%{value})\n}}\n").graphs
     assert [n.label for n in graph.nodes if n.kind == BLOCK] == ["block A"] * 2 + ["block B"] * 5
 
 

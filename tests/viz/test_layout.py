@@ -40,9 +40,9 @@ def test_nothing_overlaps_and_edges_point_downwards(seed: int) -> None:
         (_, y, _, h), (_, top, _, _) = layout.box(r.edge.source), layout.box(r.edge.target)
         ys = [y + h, *(layout.rows[rank][0] for rank, _ in r.via), top]
         assert ys == sorted(ys) and len(set(ys)) == len(ys)
-        for rank, at in r.via:  # it passes no node
+        for rank, column in r.via:  # it passes no node
             row = [n for n in graph.nodes if layout.rank[n] == rank]
-            assert all(abs(layout.x[n] - at) > layout.sizes[n][0] / 2 for n in row)
+            assert all(abs(layout.x[n] - column) > layout.sizes[n][0] / 2 for n in row)
 
 
 def test_sweeps_take_crossings_away() -> None:

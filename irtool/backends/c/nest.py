@@ -270,20 +270,20 @@ class KernelWriter:
                     words[value] = self.names.fresh("v")
                     code.line(f"const irt_bytes {words[value]} = {value};")
                 both.append(words[value])
-            (lines, at), b = self.expressions.write(x.result.indices), x.result.buffer
+            (lines, offset), b = self.expressions.write(x.result.indices), x.result.buffer
             code.lines(lines)
-            target = self._variable(b, x.result.indices) if self._is_variable(b) else f"{self.place(b)}[{at[0]}]"
+            target = self._variable(b, x.result.indices) if self._is_variable(b) else f"{self.place(b)}[{offset[0]}]"
             code.line(f"{target} = {self.expressions.helper(Helper(sum_of(x.dot)), target, *both)};")
         code.line("irt_end_step();")
         code.close()
 
-    def _element(self, b: Buffer, at: str) -> str:
+    def _element(self, b: Buffer, offset: str) -> str:
         """The stored element at an index."""
         place = self.place(b)
         if not b.numbers:
-            return f"{place}[{at}]"
+            return f"{place}[{offset}]"
         word = LONG_WORD_AT if b.dtype == "int64" else WORD_AT[b.numbers]
-        return self.expressions.helper(word, f"{place} + {enclose(at)}")
+        return self.expressions.helper(word, f"{place} + {enclose(offset)}")
 
     def _type(self, e: Expr) -> str:
         return self.expressions.type_of(e)
@@ -427,18 +427,18 @@ class KernelWriter:
             line = f"{self.place(b)}[{target}] = {self.place(moved.source)}[{source}];"
             self._statements([*lines, line], bool(lines))
             return
-        lines, (value, *at) = self.expressions.write([s.value, *s.indices])
+        lines, (value, *offsets) = self.expressions.write([s.value, *s.indices])
         if self.nest.is_bits(b, self.vector):
             value = self.expressions.helper(TO_BITS[b.dtype], value)
         elif b.dtype == "bool" and not local:
             value = f"(uint8_t)({value})"
-        target = self._variable(b, s.indices) if local else f"{self.place(b)}[{at[0]}]"
+        target = self._variable(b, s.indices) if local else f"{self.place(b)}[{offsets[0]}]"
         self._statements([*lines, f"{target} = {value};"], bool(lines))
 
     def _prefetch(self, s: Prefetch) -> None:
         self.support[PREFETCH] = None
-        lines, at = self.expressions.write(s.place.indices)
-        call = self.expressions.helper(PREFETCH, self.place(s.place.source), at[0])
+        lines, offsets = self.expressions.write(s.place.indices)
+        call = self.expressions.helper(PREFETCH, self.place(s.place.source), offsets[0])
         self._statements([*lines, f"{call};"], bool(lines))
 
     def _load(self, e: Load, indices: Sequence[str]) -> str:

@@ -181,8 +181,8 @@ class _Writer:
         self.units.close()
         stored = None
         if self.keep == weights_file.FILE:
-            at = folder / f"{self.name}.bin" if folder is not None else None
-            stored = weights_file.WeightsFile(self.program.constants, at)
+            weights_path = folder / f"{self.name}.bin" if folder is not None else None
+            stored = weights_file.WeightsFile(self.program.constants, weights_path)
         constants = self._constants(stored)
         entries = entry_points(self.program, self.name, self.names, [p.pool for p in self.constant_pools.pools])
         host = "\n".join(self._functions())

@@ -103,12 +103,12 @@ class SharePrinter:
         """Declares the variables of fused loops for the step of a number. In a halved loop, threads take the first half of its
         steps, in all steps of the other loops, first."""
         loops, extents = shared.loops, [s.steps for s in shared.loops]
-        at = None if shared.halved is None else loops.index(shared.halved)
+        halved = None if shared.halved is None else loops.index(shared.halved)
         sizes = [_Extent(n) for n in extents]
         late, half, begin, qualifier = "", 0, "", "const " if constant else ""
-        if at is not None:
-            late, index, sizes[at] = self._half(extents, at, index)
-            half = sizes[at].number
+        if halved is not None:
+            late, index, sizes[halved] = self._half(extents, halved, index)
+            half = sizes[halved].number
             begin = f"{late} * {half} + "
         indices: list[_Place] = []
         for n, s in enumerate(loops):
@@ -116,23 +116,27 @@ class SharePrinter:
             value = f"{index} / {divisor}" if divisor else index
             value += f" % {sizes[n].text}" if n else ""
             indices.append(_Place(self.declare(s.var), "0", str(extents[n])))
-            self.code.line(f"{qualifier}{self.index_type} {indices[n].name} = {begin if n == at else ''}{value};")
-        if at is not None and not constant:
+            self.code.line(f"{qualifier}{self.index_type} {indices[n].name} = {begin if n == halved else ''}{value};")
+        if halved is not None and not constant:
             place = replace(
-                indices[at], begin=self.names.fresh("begin"), end=self.names.fresh("end"), half=half, last=extents[at]
+                indices[halved],
+                begin=self.names.fresh("begin"),
+                end=self.names.fresh("end"),
+                half=half,
+                last=extents[halved],
             )
             self.code.line(
-                f"{self.index_type} {place.begin} = {late} * {half}, {place.end} = {late} ? {extents[at]} : {half};"
+                f"{self.index_type} {place.begin} = {late} * {half}, {place.end} = {late} ? {extents[halved]} : {half};"
             )
-            indices[at] = place
+            indices[halved] = place
         return indices
 
-    def _half(self, extents: Sequence[int], at: int, index: str) -> tuple[str, str, _Extent]:
+    def _half(self, extents: Sequence[int], halved: int, index: str) -> tuple[str, str, _Extent]:
         """For a halved loop: the condition that a step is in the second half, its number within its half, and the number of steps
         of that half."""
         code, t = self.code, self.index_type
-        first, second = -(-extents[at] // 2), extents[at] // 2
-        steps = first * (prod(extents) // extents[at])
+        first, second = -(-extents[halved] // 2), extents[halved] // 2
+        steps = first * (prod(extents) // extents[halved])
         late, within = self.names.fresh("late"), self.names.fresh("i")
         code.line(f"const {t} {late} = {index} >= {steps}, {within} = {index} - {late} * {steps};")
         size = _Extent(first)

@@ -69,7 +69,7 @@ def factors() -> list[tuple[float, float, float]]:
     """The largest and the least m of each entry, which the upper bits of m select, and its c."""
     segments = []
     for n in range(_ENTRIES):
-        least, most = (_float(_FIRST + at) for at in (n * _STEP, (n + 1) * _STEP - 1))
+        least, most = (_float(_FIRST + entry) for entry in (n * _STEP, (n + 1) * _STEP - 1))
         c = 1.0 if least <= 1.0 <= most else next(c for c in _nearest(least, most) if _is_exact(least, most, c))
         segments.append((most, least, c))
     return segments

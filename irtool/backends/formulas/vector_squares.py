@@ -151,7 +151,7 @@ def _outer(t: VectorType) -> Stages:
 
 def _block(t: VectorType, stage: list[Exchange]) -> int:
     """The length of the blocks that a stage exchanges, in 64-bit integers."""
-    return next(k for k, at in enumerate(stage[0].lows) if at != k) * t.bits // 64
+    return next(k for k, low in enumerate(stage[0].lows) if low != k) * t.bits // 64
 
 
 def _name(lows: Mask, which: str) -> str:
@@ -217,10 +217,10 @@ def _large(t: VectorType) -> str:
         f"  for (k = 0; k < {piece}; ++k) {{{{",
         f"    {wide} {', '.join(f'a{k}, b{k}' for k in range(count))};",
     ]
-    at = ["k", *(f"(k + {k})" for k in range(piece, n, piece))]
+    rows_of_piece = ["k", *(f"(k + {k})" for k in range(piece, n, piece))]
     for x in (x for x in stages(t)[0] if x.a % piece == 0):
         for which, target in (("low", x.low), ("high", x.high)):
-            rows = f"from + {at[x.a // piece]} * rows, from + {at[x.b // piece]} * rows"
+            rows = f"from + {rows_of_piece[x.a // piece]} * rows, from + {rows_of_piece[x.b // piece]} * rows"
             lines.append(f"    a{target // piece} = ({wide})irt_vpair_{which}_{{n}}({rows});")
     here, target_name = "a", "b"
     for stage in _outer(t):
@@ -230,7 +230,7 @@ def _large(t: VectorType) -> str:
                 lines.append(f"    {target_name}{target // piece} = {mixed};")
         here, target_name = target_name, here
     lines += [
-        *(f"    s[{at[k].strip('()')}] = ({{t}}){here}{k};" for k in range(count)),
+        *(f"    s[{rows_of_piece[k].strip('()')}] = ({{t}}){here}{k};" for k in range(count)),
         "  }}",
         f"  for (k = 0; k < {n}; k += {piece}) irt_vstrip_{{n}}(to + k * down, down, s + k);",
         "}}",

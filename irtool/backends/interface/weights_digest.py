@@ -63,8 +63,8 @@ class Digest:
         lanes_of = np.frombuffer(buffer, np.uint64)
         factor, half = np.uint64(FACTOR), np.uint64(32)
         high = np.empty(LANES, np.uint64)
-        for at in range(0, len(lanes_of), LANES):
-            row = lanes_of[at : at + LANES]
+        for begin in range(0, len(lanes_of), LANES):
+            row = lanes_of[begin : begin + LANES]
             lanes, shifted = self._lanes[: len(row)], high[: len(row)]
             lanes ^= row
             lanes *= factor

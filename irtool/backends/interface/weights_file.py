@@ -46,10 +46,10 @@ def choose(constants: Sequence[Slot], way: str) -> str:
 def offsets(constants: Sequence[Slot]) -> dict[Slot, int]:
     """The offset of each constant in the weights file."""
     offsets: dict[Slot, int] = {}
-    at = ALIGNMENT
+    offset = ALIGNMENT
     for c in constants:
-        offsets[c] = at
-        at += -(-c.nbytes // ALIGNMENT) * ALIGNMENT
+        offsets[c] = offset
+        offset += -(-c.nbytes // ALIGNMENT) * ALIGNMENT
     return offsets
 
 

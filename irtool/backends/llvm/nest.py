@@ -127,7 +127,7 @@ class KernelWriter:
         before = b.block
         var, after = b.fresh(s.var.name), b.fresh(f"{s.var.name}_next")
         b.start(head)
-        at = len(b.lines)
+        first_line = len(b.lines)
         b.branch(b.value(f"icmp slt {t} %{var}, {extent}", "more"), body, end)
         b.start(body)
         self.expressions.variables[s.var] = f"%{var}"
@@ -136,8 +136,8 @@ class KernelWriter:
             b.do(f"%{after} = add nsw {t} %{var}, 1")
             last = b.block
             b.jump(head)
-            phis[at] = f"  %{var} = phi {t} [ 0, %{before} ], [ %{after}, %{last} ]"
-            b.lines[at] = f"{phis[at]}\n{b.lines[at]}"
+            phis[first_line] = f"  %{var} = phi {t} [ 0, %{before} ], [ %{after}, %{last} ]"
+            b.lines[first_line] = f"{phis[first_line]}\n{b.lines[first_line]}"
             b.start(end)
 
         phis: dict[int, str] = {}

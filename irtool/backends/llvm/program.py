@@ -97,8 +97,8 @@ class ProgramWriter:
         kernels = self._kernels()
         stored = None
         if self.keep == kept.FILE:
-            at = folder / f"{self.name}.bin" if folder is not None else None
-            stored = kept.WeightsFile(self.program.constants, at)
+            weights_path = folder / f"{self.name}.bin" if folder is not None else None
+            stored = kept.WeightsFile(self.program.constants, weights_path)
         constants = self._constants(stored)
         entries = entry_points(self.program, self.name, self.names)
         host = [line for f in self.program.functions.values() for line in (*self._function(f), "")]

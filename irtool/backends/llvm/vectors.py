@@ -62,7 +62,7 @@ class VectorPrinter:
             place = self._address(s.source, t, start, row * s.rows + first)
             return self._v(f"load {vector_type(t.dtype, size)}, ptr {place}, {align}")
 
-        rows = [self._joined(t, [load(t.lanes // len(parts), *at) for at in parts]) for parts in plan.parts]
+        rows = [self._joined(t, [load(t.lanes // len(parts), *operand) for operand in parts]) for parts in plan.parts]
         for stage in plan.stages:
             before = list(rows)
             for x in stage:
@@ -128,7 +128,7 @@ class VectorPrinter:
             a, b = self._read(v, base, 0, t.lanes), self._read(v, base, t.lanes - 1, t.lanes)
             return self._shuffled(t, a, b, [2 * k if 2 * k < t.lanes else 2 * k + 1 for k in range(t.lanes)])
         if v.is_whole and v.stride == 3:
-            a, b, c = (self._read(v, base, at, t.lanes) for at in (0, t.lanes, 2 * t.lanes - 2))
+            a, b, c = (self._read(v, base, lane, t.lanes) for lane in (0, t.lanes, 2 * t.lanes - 2))
             first = self._shuffled(t, a, b, [3 * k if 3 * k < 2 * t.lanes else 0 for k in range(t.lanes)])
             rest = [k if 3 * k < 2 * t.lanes else 3 * k - t.lanes + 2 for k in range(t.lanes)]
             return self._shuffled(t, first, c, rest)
@@ -147,8 +147,8 @@ class VectorPrinter:
             return self._shuffled(v.type, self._shuffled(v.type, read[0], read[1], first), read[2], rest)
         return self._shuffled(VectorType(v.type.dtype, s.width), read[0], read[-1], s.mask)
 
-    def _read(self, v: ir.LoadVector, base: str, at: int, count: int) -> str:
-        place = self._address(v.buffer, v.type, base, at)
+    def _read(self, v: ir.LoadVector, base: str, first: int, count: int) -> str:
+        place = self._address(v.buffer, v.type, base, first)
         t = vector_type(v.type.dtype, count)
         return self._v(f"load {t}, ptr {place}, align {dtypes.itemsize(v.type.dtype)}")
 
@@ -200,8 +200,8 @@ class VectorPrinter:
     def _look_up(self, v: ir.LookUp) -> str:
         vector = "poison"
         for n in range(v.type.lanes):
-            at = self._v(f"extractelement {self._typed(v.value)}, i32 {n}")
-            place = self._address(v.buffer, v.type, self._v(f"zext i8 {at} to i64"))
+            element = self._v(f"extractelement {self._typed(v.value)}, i32 {n}")
+            place = self._address(v.buffer, v.type, self._v(f"zext i8 {element} to i64"))
             one = self._v(f"load i8, ptr {place}, align 1")
             vector = self._v(f"insertelement {_t(v)} {vector}, i8 {one}, i32 {n}")
         return vector

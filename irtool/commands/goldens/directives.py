@@ -80,21 +80,21 @@ def read_directives(lines: list[str], marker: str, first: int = 1) -> tuple[list
         match = _WORD.match(comment)
         if match is None:
             continue
-        name, at, colon, text = match[1], match[2], match[3], match[4]
-        if problem := _problem(name, at, colon, text, is_alone):
+        name, place, colon, text = match[1], match[2], match[3], match[4]
+        if problem := _problem(name, place, colon, text, is_alone):
             mistakes.append(Mistake(line, problem))
         elif name in KNOWN and colon:
-            directives.append(Directive(name, text, line, is_alone, at or ""))
+            directives.append(Directive(name, text, line, is_alone, place or ""))
     return directives, mistakes
 
 
-def _problem(name: str, at: str | None, colon: str | None, text: str, is_alone: bool) -> str:
+def _problem(name: str, place: str | None, colon: str | None, text: str, is_alone: bool) -> str:
     """The mistake in a comment that begins with a word in capitals; empty if it is a correct directive, or no directive."""
     if name in KNOWN:
         if not colon:
             is_meant = not text or (name == RUN and text.startswith(("irtool", "not ")))
             return f"a colon is missing: {name}: …" if is_meant else ""
-        if at is not None and name != ERROR:
+        if place is not None and name != ERROR:
             return f"{name} takes no place: write {name}: {text}"
         if not text:
             return f"{name}: says nothing; {_TAKES[name]}"

@@ -93,15 +93,17 @@ def read_reported(messages: str, name: str) -> list[Reported]:
     reported: list[tuple[str, str, list[str]]] = []
     for line in messages.splitlines():
         if head := _HEAD.match(line):
-            at = f"{head[1]}:{head[2]}" if head[2] else ""
-            reported.append((at, head[3], [line[head.start(3) :]]))
+            location = f"{head[1]}:{head[2]}" if head[2] else ""
+            reported.append((location, head[3], [line[head.start(3) :]]))
         elif reported and not line.startswith("  "):  # not the line of the text, which has the ERROR itself
             reported[-1][2].append(line)
-    return [Reported(_own_line(at, name), "\n".join(text)) for at, level, text in reported if level == "error"]
+    return [
+        Reported(_own_line(location, name), "\n".join(text)) for location, level, text in reported if level == "error"
+    ]
 
 
-def _own_line(at: str, name: str) -> int | None:
-    file, _, line = at.rpartition(":")
+def _own_line(location: str, name: str) -> int | None:
+    file, _, line = location.rpartition(":")
     return int(line) if file == name else None
 
 

@@ -39,12 +39,12 @@ class External:
 
     def parts(self) -> Iterator[bytes]:
         """The contents of the file."""
-        at = 0
+        end = 0
         for data in self.arrays:
-            offset = -(-at // _ALIGNMENT) * _ALIGNMENT
-            yield bytes(offset - at)
+            offset = -(-end // _ALIGNMENT) * _ALIGNMENT
+            yield bytes(offset - end)
             yield _raw(data)
-            at = offset + data.nbytes
+            end = offset + data.nbytes
 
 
 @dataclass

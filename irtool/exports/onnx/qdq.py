@@ -145,7 +145,7 @@ _LAYERS = ("qnn.conv2d", "qnn.dense", "qnn.batch_matmul")
 def _product(e: Call, scale: Constant) -> Expr | None:
     """A convolution or product on dequantized operands, if its sums are at this scale."""
     assert isinstance(e.op, Op)
-    at: Any = e.attrs
+    attrs: Any = e.attrs
     x, w, x_zero, w_zero, x_scale, w_scale = e.args[:6]
     t = w.checked_type
     if not isinstance(x_scale, Constant) or not isinstance(w_scale, Constant) or not isinstance(t, TensorType):
@@ -153,12 +153,12 @@ def _product(e: Call, scale: Constant) -> Expr | None:
     both = to_array(x_scale) * to_array(w_scale)
     if to_array(x_scale).size > 1 or not np.allclose(to_array(scale), both, rtol=1e-5, atol=0):
         return None
-    axis = at.kernel_layout.index("O") if e.op.name == "qnn.conv2d" else 0
+    axis = attrs.kernel_layout.index("O") if e.op.name == "qnn.conv2d" else 0
     if to_array(w_scale).size > 1 and (t.shape[axis] != to_array(w_scale).size or e.op.name == "qnn.batch_matmul"):
         return None
     name = e.op.name.replace("qnn", "nn")
     float_attrs = {f.name for f in operators.get(name).fields()} - {"out_dtype"}
-    float_values = {f.name: getattr(at, f.name) for f in fields(at) if f.name in float_attrs}
+    float_values = {f.name: getattr(attrs, f.name) for f in fields(attrs) if f.name in float_attrs}
     return call(
         name, _dequantize(x, x_scale, x_zero), _dequantize(w, w_scale, w_zero, axis), span=e.span, **float_values
     )

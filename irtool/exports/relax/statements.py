@@ -46,15 +46,15 @@ def lines_of(body: list[Statement], depth: int) -> list[tuple[int, str]]:
     out: list[tuple[int, str]] = []
     stack: list[tuple[int, object]] = [(depth, body)]
     while stack:
-        at, item = stack.pop()
+        level, item = stack.pop()
         if isinstance(item, str):
-            out.append((at, item))
+            out.append((level, item))
         elif isinstance(item, Branch):
             branches: list[tuple[int, Any]] = [
-                (at, f"if {item.cond}:"),
-                (at + 1, item.then),
-                (at, "else:"),
-                (at + 1, item.other),
+                (level, f"if {item.cond}:"),
+                (level + 1, item.then),
+                (level, "else:"),
+                (level + 1, item.other),
             ]
             stack.extend(reversed(branches))
         else:
@@ -65,11 +65,11 @@ def lines_of(body: list[Statement], depth: int) -> list[tuple[int, str]]:
                     run = runs[id(s)]
                     if run[0] is s:
                         out_of_run = [b.name for b in run if b.name in outside] or [run[-1].name]
-                        parts.append((at, "with R.dataflow():"))
-                        parts += [(at + 1, _bound(b)) for b in run]
-                        parts.append((at + 1, f"R.output({', '.join(out_of_run)})"))
+                        parts.append((level, "with R.dataflow():"))
+                        parts += [(level + 1, _bound(b)) for b in run]
+                        parts.append((level + 1, f"R.output({', '.join(out_of_run)})"))
                 else:
-                    parts.append((at, s if isinstance(s, Branch) else _bound(s)))
+                    parts.append((level, s if isinstance(s, Branch) else _bound(s)))
             stack.extend(reversed(parts))
     return out
 

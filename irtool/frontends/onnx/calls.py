@@ -73,8 +73,8 @@ def _nested(nodes: Iterable[Node]) -> Iterator[tuple[Node, int]]:
     """The nodes, and those of graphs in them, each with the number of graphs around it."""
     stack = [(iter(tuple(nodes)), 0)]
     while stack:
-        at, depth = stack[-1]
-        node = next(at, None)
+        callees, depth = stack[-1]
+        node = next(callees, None)
         if node is None:
             stack.pop()
             continue

@@ -63,10 +63,10 @@ def dense_array(proto: Any) -> np.ndarray:
     result = np.zeros(shape, values.dtype)
     try:
         if indices.ndim == 2:
-            at: Any = tuple(indices.T)
+            places: Any = tuple(indices.T)
         else:
-            at = np.unravel_index(indices, shape) if indices.size else ((),) * len(shape)
-        result[at] = values
+            places = np.unravel_index(indices, shape) if indices.size else ((),) * len(shape)
+        result[places] = values
     except (IndexError, ValueError, TypeError):
         raise IrError(f"the indices of {proto.values.name} are outside of it", code=DamagedModel) from None
     return result

@@ -73,7 +73,9 @@ class Symbols:
         shapes = []
         for k in range(_CHOICES):
             types = [TensorType(tuple(n[k] for n in row), i.dtype) for i, row in zip(tensors, rows, strict=True)]
-            instead: dict[Expr, Expr] = {i.expr: Var("x", at, None, at) for i, at in zip(tensors, types, strict=True)}
+            instead: dict[Expr, Expr] = {
+                i.expr: Var("x", tensor_type, None, tensor_type) for i, tensor_type in zip(tensors, types, strict=True)
+            }
             try:
                 inferred = infer_expr(rewrite(value.expr, lambda old, new: new, instead.get)).checked_type
             except IrError:

@@ -31,10 +31,10 @@ def read_model(proto: Any, filename: str, read_external: Callable[[Any], Any] | 
     functions: dict[tuple[str, str], FunctionBody] = {}
     for f in proto.functions:
         body = _read_function(f, listing)
-        at = (str(body.key), getattr(f, "overload", ""))
-        if at in functions:
+        key = (str(body.key), getattr(f, "overload", ""))
+        if key in functions:
             raise IrError(f"the model defines {body.key} twice", filename=filename, code=DamagedModel)
-        functions[at] = body
+        functions[key] = body
     opsets = _opsets(proto.opset_import, filename)
     if proto.ir_version and proto.ir_version >= 3 and not opsets and proto.graph.node:
         raise IrError("the model does not declare its opset", filename=filename, code=DamagedModel)

@@ -94,10 +94,10 @@ def part(value: Value, k: int) -> Value:
     return value.call("reshape", newshape=list(rest))
 
 
-def columns(value: Value, at: int, width: int) -> Value:
-    """So many columns of a matrix (or elements of a vector), from the `at`-th such group on."""
+def columns(value: Value, group: int, width: int) -> Value:
+    """So many columns of a matrix (or elements of a vector), from that `group` of them on."""
     axis = value.rank - 1
-    return value.call("strided_slice", begin=[at * width], end=[(at + 1) * width], strides=[1], axes=[axis])
+    return value.call("strided_slice", begin=[group * width], end=[(group + 1) * width], strides=[1], axes=[axis])
 
 
 def run_cells(

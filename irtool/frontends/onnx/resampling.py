@@ -106,31 +106,31 @@ def positions(a: AxisResize, coordinates: str) -> np.ndarray:
     raise IrError(f"coordinate_transformation_mode is {coordinates}, which ONNX does not have", code=DamagedModel)
 
 
-def nearest(at: np.ndarray, rounding: str, scale: float) -> np.ndarray:
+def nearest(points: np.ndarray, rounding: str, scale: float) -> np.ndarray:
     """The index nearest to each position."""
     half = np.float32(0.5)
     if rounding == "simple":
         rounding = "ceil" if scale < 1 else "floor"
     if rounding == "round_prefer_floor":
-        return np.ceil(at - half)
+        return np.ceil(points - half)
     if rounding == "round_prefer_ceil":
-        return np.floor(at + half)
+        return np.floor(points + half)
     if rounding == "floor":
-        return np.floor(at)
+        return np.floor(points)
     if rounding == "ceil":
-        return np.ceil(at)
+        return np.ceil(points)
     raise IrError(f"nearest_mode is {rounding}, which ONNX does not have", code=DamagedModel)
 
 
 def neighbours(a: AxisResize, f: Filter) -> tuple[np.ndarray, np.ndarray]:
     """Source indices and weights of each position of the result, both of shape (neighbours, extent after)."""
-    at = positions(a, f.coordinates).astype("float64")
+    points = positions(a, f.coordinates).astype("float64")
     radius = 1 if f.mode == "linear" else 2
     shrink = min(a.scale, 1.0) if f.antialias else 1.0
     reach = int(np.ceil(radius / shrink))
     require_room((2 * reach, a.target), "the neighbours along an axis of a resize")
-    index = np.floor(at).astype("int64") + (counted(2 * reach, "neighbours") + 1 - reach)[:, None]
-    distance = np.abs(index - at) * shrink
+    index = np.floor(points).astype("int64") + (counted(2 * reach, "neighbours") + 1 - reach)[:, None]
+    distance = np.abs(index - points) * shrink
     if f.mode == "linear":
         weights = np.clip(1 - distance, 0, 1)
     else:
@@ -155,8 +155,8 @@ def resample(x: Value, a: AxisResize, f: Filter) -> Value:
     if a.target == 0:
         return x.call("strided_slice", begin=[0], end=[0], strides=[1], axes=[a.axis])
     if f.mode == "nearest":
-        at = positions(a, f.coordinates)
-        index = np.clip(nearest(at, f.rounding, a.scale), 0, a.size - 1).astype("int32")
+        points = positions(a, f.coordinates)
+        index = np.clip(nearest(points, f.rounding, a.scale), 0, a.size - 1).astype("int32")
         value = (
             x
             if len(index) == a.size and np.array_equal(index, counted(a.size, "an axis of a resize"))
@@ -166,8 +166,8 @@ def resample(x: Value, a: AxisResize, f: Filter) -> Value:
         value = _weighted(x, a, *neighbours(a, f))
     if f.coordinates != "tf_crop_and_resize":
         return value
-    at = positions(a, f.coordinates)
-    beyond = (at < 0) | (at > a.size - 1)
+    points = positions(a, f.coordinates)
+    beyond = (points < 0) | (points > a.size - 1)
     if not beyond.any():
         return value
     mask = Value.constant(beyond.reshape([-1 if k == a.axis else 1 for k in range(x.rank)]))
@@ -180,11 +180,11 @@ def _weighted(x: Value, a: AxisResize, index: np.ndarray, weights: np.ndarray) -
         np.add.at(matrix, (counted(a.target, "an axis of a resize")[None, :].repeat(len(index), 0), index), weights)
         return _product(x, a.axis, matrix)
     total = None
-    for at, w in zip(index, weights, strict=True):
+    for neighbours_of_tap, w in zip(index, weights, strict=True):
         if not w.any():
             continue
         factor = Value.constant(w.reshape([-1 if k == a.axis else 1 for k in range(x.rank)]), x.dtype)
-        term = multiply(x.call("take", Value.constant(at.astype("int32")), axis=a.axis), factor)
+        term = multiply(x.call("take", Value.constant(neighbours_of_tap.astype("int32")), axis=a.axis), factor)
         total = term if total is None else add(total, term)
     assert total is not None
     return total

@@ -34,22 +34,22 @@ def resolved(extents: Sequence[Numbers], shape: Sequence[Numbers]) -> list[Numbe
 def newshape(extents: Sequence[Numbers], target: Sequence[Numbers]) -> list[int] | None:
     """Relay's codes of a reshape to the required extents for all unknown numbers; None if no codes fit."""
     codes: list[int] = []
-    at = k = 0
+    axis = k = 0
     while k < len(target):
-        w, rest = target[k], extents[at:]
+        w, rest = target[k], extents[axis:]
         if len(set(w)) == 1:
             codes.append(w[0])
         elif rest and rest[0] == w:
             codes.append(0)
         elif len(rest) > 1 and _product(rest[0], rest[1]) == w:
             codes.append(-3)
-            at += 1
+            axis += 1
         elif rest and k + 1 < len(target) and _product(w, target[k + 1]) == rest[0]:
             codes += [-4, *(n[0] if len(set(n)) == 1 else -1 for n in target[k : k + 2])]
             k += 1
         else:
             codes.append(-1)
-        at, k = at + 1, k + 1
+        axis, k = axis + 1, k + 1
     try:
         reproduced = [infer_new_shape(have, codes) for have in zip(*extents, strict=True)]
     except RelationError:

@@ -66,8 +66,8 @@ def every_node(model: Model) -> Iterator[tuple[Node, Mapping[str, int]]]:
             yield node, opsets
             graphs: list[Graph] = list(node.subgraphs.values())
             waiting.extend((g.nodes, opsets) for g in graphs)
-            at = (node.op_type, node.overload)
-            if at in model.functions and at not in seen:
-                seen.add(at)
-                body = model.functions[at]
+            key = (node.op_type, node.overload)
+            if key in model.functions and key not in seen:
+                seen.add(key)
+                body = model.functions[key]
                 waiting.append((body.nodes, body.opsets))

@@ -67,8 +67,8 @@ def _outline(data: Any, start: int, end: int, ranges: dict[str, tuple[int, int]]
 def _graph(data: Any, start: int, end: int, cuts: list[_Cut]) -> bytes:
     """The field of the graph, with these initializers cut."""
     parts: list[bytes] = []
-    for begin, stop, (value, at, behind, last) in cuts:
-        tensor = bytes(data[value:at]) + bytes(data[behind:last]) + _IS_EXTERNAL
+    for begin, stop, (value, tensor_end, behind, last) in cuts:
+        tensor = bytes(data[value:tensor_end]) + bytes(data[behind:last]) + _IS_EXTERNAL
         parts += [bytes(data[start:begin]), _framed(_INITIALIZER, tensor)]
         start = stop
     parts.append(bytes(data[start:end]))
@@ -80,18 +80,18 @@ def _tensor(data: Any, start: int, end: int, ranges: dict[str, tuple[int, int]])
     if end - start < LEAST:
         return None
     name, raw, has_other = "", None, False
-    for number, kind, at, value, stop in _fields(data, start, end):
+    for number, kind, field_start, value, stop in _fields(data, start, end):
         if (number, kind) == (_RAW_DATA, _BYTES):
             has_other |= raw is not None
-            raw = (at, value, stop)
+            raw = (field_start, value, stop)
         elif (number, kind) == (_NAME, _BYTES):
             name = bytes(data[value:stop]).decode("utf-8", "replace")
         has_other |= number in (_EXTERNAL_DATA, _DATA_LOCATION)
     if raw is None or has_other or not name or name in ranges or raw[2] - raw[1] < LEAST:
         return None
-    at, value, stop = raw
+    field_start, value, stop = raw
     ranges[name] = (value, stop - value)
-    return at, stop
+    return field_start, stop
 
 
 def _framed(number: int, body: bytes) -> bytes:
@@ -105,35 +105,35 @@ def _framed(number: int, body: bytes) -> bytes:
 
 def _fields(data: Any, start: int, end: int) -> Iterator[tuple[int, int, int, int, int]]:
     """The fields of a message: number, kind, and the offsets of the field, of its value, and of its end."""
-    at = start
-    while at < end:
-        begin = at
-        key, at = _varint(data, at, end)
+    offset = start
+    while offset < end:
+        begin = offset
+        key, offset = _varint(data, offset, end)
         kind = key & 7
         if kind == _VARINT:
-            value = at
-            _, at = _varint(data, at, end)
+            value = offset
+            _, offset = _varint(data, offset, end)
         elif kind == _BYTES:
-            length, value = _varint(data, at, end)
-            at = value + length
+            length, value = _varint(data, offset, end)
+            offset = value + length
         elif kind in (_FIXED64, _FIXED32):
-            value = at
-            at += 8 if kind == _FIXED64 else 4
+            value = offset
+            offset += 8 if kind == _FIXED64 else 4
         else:
             raise _NotProtobuf
-        if at > end or not key >> 3:
+        if offset > end or not key >> 3:
             raise _NotProtobuf
-        yield key >> 3, kind, begin, value, at
+        yield key >> 3, kind, begin, value, offset
 
 
-def _varint(data: Any, at: int, end: int) -> tuple[int, int]:
+def _varint(data: Any, offset: int, end: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
-        if at >= end:
+        if offset >= end:
             break
-        byte = data[at]
-        at += 1
+        byte = data[offset]
+        offset += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at
+            return value, offset
     raise _NotProtobuf

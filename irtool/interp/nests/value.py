@@ -55,8 +55,8 @@ def _grouped(root: Type, results: Iterator[Any]) -> Any:
         if not isinstance(t, TupleType):
             done.append(next(results))
         elif ready:
-            at = len(done) - len(t.fields)
-            done[at:] = [tuple(done[at:])]
+            first = len(done) - len(t.fields)
+            done[first:] = [tuple(done[first:])]
         else:
             stack.append((t, True))
             stack.extend((f, False) for f in reversed(t.fields))

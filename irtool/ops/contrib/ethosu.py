@@ -57,22 +57,22 @@ class EthosU(Operator):
         self, ifm: TensorType, kernel: Sequence[int], channels: Dim, dilation: Sequence[int], upscale: str = "NONE"
     ) -> tuple[Dim, ...]:
         """The shape after windows of that size; an input that is to be scaled up is so by 2 before."""
-        at: Any = self
+        attrs: Any = self
         _one_of(upscale, ("NONE", "ZEROS", "NEAREST"), "upscale")
-        batch, *sizes = _rows(ifm, at.ifm_layout)
+        batch, *sizes = _rows(ifm, attrs.ifm_layout)
         dims: list[Dim] = []
-        pads = pad_amounts(at.padding, 2)
-        for size, (before, after), k, d, s in zip(sizes, pads, kernel, dilation, at.strides, strict=True):
+        pads = pad_amounts(attrs.padding, 2)
+        for size, (before, after), k, d, s in zip(sizes, pads, kernel, dilation, attrs.strides, strict=True):
             size = mul(size, 2) if upscale != "NONE" and size is not ANY else size
             dims.append(ANY if size is ANY else positions(size, add(before, after), dilated(k, d), s))
-        return _laid_out((batch, *dims), channels, at.ofm_layout)
+        return _laid_out((batch, *dims), channels, attrs.ofm_layout)
 
 
 def _relate_convolution(
-    at: Any, types: Sequence[Type], reporter: Reporter, upscale: str
+    attrs: Any, types: Sequence[Type], reporter: Reporter, upscale: str
 ) -> tuple[TensorType, tuple[Dim, ...]] | None:
     """The input and the result's shape of both convolutions; types of weights and packed scales follow from attributes."""
-    ifm, weight, scale_bias = (tensor(t, n) for t, n in zip(types[:3], at.arguments, strict=False))
+    ifm, weight, scale_bias = (tensor(t, n) for t, n in zip(types[:3], attrs.arguments, strict=False))
     if ifm is None or weight is None:
         return None
     _one_of(ifm.dtype, _BYTES, "the dtype of ifm")
@@ -80,11 +80,11 @@ def _relate_convolution(
     if scale_bias is not None:
         _one_of(scale_bias.dtype, ("uint8",), "the dtype of scale_bias")
     require_rank(weight, 4, "weight")
-    if at.kernel_shape is None or at.ofm_channels is None:
+    if attrs.kernel_shape is None or attrs.ofm_channels is None:
         raise RelationError("kernel_shape and ofm_channels must be given")
     reporter.assign(2, TensorType((weight.shape[0], 10), "uint8"))
-    reporter.assign(1, TensorType((at.ofm_channels, *at.kernel_shape, weight.shape[3]), weight.dtype))
-    return ifm, at.windows(ifm, at.kernel_shape, at.ofm_channels, at.dilation, upscale)
+    reporter.assign(1, TensorType((attrs.ofm_channels, *attrs.kernel_shape, weight.shape[3]), weight.dtype))
+    return ifm, attrs.windows(ifm, attrs.kernel_shape, attrs.ofm_channels, attrs.dilation, upscale)
 
 
 @dataclass(frozen=True)

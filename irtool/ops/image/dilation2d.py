@@ -102,17 +102,17 @@ class Dilation2D(Operator):
         taps = [te.reduce_axis(weight.shape[kernel.index(letter)], name=f"r{letter.lower()}") for letter in "HW"]
 
         def element(*i: Any) -> Any:
-            at = dict(zip(layout.primals, i, strict=True))
+            index_of = dict(zip(layout.primals, i, strict=True))
             positions, inside = [], []
             for k, (letter, before) in enumerate((("H", top), ("W", left))):
-                place = at[letter] * self.strides[k] + taps[k] * self.dilations[k] - before
+                place = index_of[letter] * self.strides[k] + taps[k] * self.dilations[k] - before
                 positions.append(place)
                 inside += [place >= 0, place < extents[k]]
-            source = {**at, "H": positions[0], "W": positions[1]}
+            source = {**index_of, "H": positions[0], "W": positions[1]}
             value = data[tuple(source[letter] for letter in layout.primals)]
             if any(self.padding):
                 value = te.if_then_else(te.all(*inside), value, te.const(0, data.dtype))
-            near = {"I": at["C"], "H": taps[0], "W": taps[1]}
+            near = {"I": index_of["C"], "H": taps[0], "W": taps[1]}
             added = weight[tuple(near[letter] for letter in kernel.primals)]
             return te.max(te.cast(value, out_type.dtype) + te.cast(added, out_type.dtype), axis=taps)
 

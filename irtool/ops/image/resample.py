@@ -129,16 +129,16 @@ def round_half_away(x: Any) -> Any:
 def nearest(position: Any, rounding: str) -> Any:
     """The index nearest to each float32 position."""
     if rounding == "round":
-        at = round_half_away(position)
+        rounded = round_half_away(position)
     elif rounding == "round_prefer_floor":
-        at = np.ceil(position - np.float32(0.5))
+        rounded = np.ceil(position - np.float32(0.5))
     elif rounding == "round_prefer_ceil":
-        at = np.floor(position + np.float32(0.5))
+        rounded = np.floor(position + np.float32(0.5))
     elif rounding == "floor":
-        at = np.floor(position + np.float32(EPSILON))
+        rounded = np.floor(position + np.float32(EPSILON))
     else:
-        at = np.ceil(position - np.float32(EPSILON))
-    return at.astype(np.int64)
+        rounded = np.ceil(position - np.float32(EPSILON))
+    return rounded.astype(np.int64)
 
 
 def cubic_weights(t: Any, alpha: float) -> list[Any]:
@@ -156,34 +156,34 @@ def cubic_weights(t: Any, alpha: float) -> list[Any]:
 def taps_at(position: Any, extent: int, method: Method, whole: Any = None) -> tuple[Any, Any]:
     """Source indices and float32 weights of shape (taps, *position.shape). `whole` are indices known exactly."""
     if method.name == "nearest_neighbor":
-        at = nearest(position, method.rounding_in_use) if whole is None else whole
-        return np.clip(at, 0, extent - 1)[None], np.ones((1, *position.shape), np.float32)
+        taps = nearest(position, method.rounding_in_use) if whole is None else whole
+        return np.clip(taps, 0, extent - 1)[None], np.ones((1, *position.shape), np.float32)
     base = np.floor(position)
     t = (position - base).astype(np.float32)
     first = base.astype(np.int64)
     if method.name == "linear":
-        at = np.stack([first, first + 1])
+        taps = np.stack([first, first + 1])
         weights = np.stack([1 - t, t])
     else:
-        at = np.stack([first + k for k in (-1, 0, 1, 2)])
+        taps = np.stack([first + k for k in (-1, 0, 1, 2)])
         weights = np.stack([w.astype(np.float32) for w in cubic_weights(t, float(np.float32(method.alpha)))])
         if method.exclude:
-            weights = np.where((at < 0) | (at >= extent), np.float32(0), weights)
+            weights = np.where((taps < 0) | (taps >= extent), np.float32(0), weights)
             weights = weights / weights.sum(0)
-    return np.clip(at, 0, extent - 1), weights
+    return np.clip(taps, 0, extent - 1), weights
 
 
 def resample(data: Any, axis: int, map: Map, target: int, method: Method) -> Any:
     """The numpy array resampled along one axis; nearest neighbours keep the dtype, all else is float32."""
     whole = np.arange(target) // map.whole if map.whole else None
-    at, weights = taps_at(positions(map, target), map.extent, method, whole)
+    taps, weights = taps_at(positions(map, target), map.extent, method, whole)
     if method.name == "nearest_neighbor":
-        return np.take(data, at[0], axis)
+        return np.take(data, taps[0], axis)
     data = data.astype(np.float32)
     shape = [-1 if a == axis else 1 for a in range(data.ndim)]
     out = None
     for k in range(method.taps):
-        term = np.take(data, at[k], axis) * weights[k].reshape(shape)
+        term = np.take(data, taps[k], axis) * weights[k].reshape(shape)
         out = term if out is None else out + term
     return out
 
@@ -206,23 +206,23 @@ def position_of(i: Any, map: Map) -> Any:
 def nearest_of(position: Any, rounding: str) -> Any:
     """`nearest`, as an int32 expression."""
     if rounding == "round":
-        at = te.round(position)
+        rounded = te.round(position)
     elif rounding == "round_prefer_floor":
-        at = te.ceil(position - te.const(0.5, "float32"))
+        rounded = te.ceil(position - te.const(0.5, "float32"))
     elif rounding == "round_prefer_ceil":
-        at = te.floor(position + te.const(0.5, "float32"))
+        rounded = te.floor(position + te.const(0.5, "float32"))
     elif rounding == "floor":
-        at = te.floor(position + te.const(EPSILON, "float32"))
+        rounded = te.floor(position + te.const(EPSILON, "float32"))
     else:
-        at = te.ceil(position - te.const(EPSILON, "float32"))
-    return te.cast(at, "int32")
+        rounded = te.ceil(position - te.const(EPSILON, "float32"))
+    return te.cast(rounded, "int32")
 
 
 def taps_of(position: Any, extent: int, method: Method, whole: Any = None) -> list[tuple[Any, Any]]:
     """`taps_at`, as pairs of an int32 and a float32 expression; the weight of a nearest neighbour is None."""
 
-    def clip(at: Any) -> Any:
-        return te.max2(te.min2(at, extent - 1), 0)
+    def clip(tap: Any) -> Any:
+        return te.max2(te.min2(tap, extent - 1), 0)
 
     if method.name == "nearest_neighbor":
         return [(clip(nearest_of(position, method.rounding_in_use)) if whole is None else whole, None)]
@@ -303,8 +303,8 @@ def interpolate(read: Any, taps: Sequence[list[tuple[Any, Any]]]) -> Any:
         if axis == len(taps):
             return read(*fixed)
         total = None
-        for at, weight in taps[axis]:
-            value = over(axis + 1, (*fixed, at))
+        for tap, weight in taps[axis]:
+            value = over(axis + 1, (*fixed, tap))
             if weight is not None:
                 value = te.cast(value, "float32") * weight
             total = value if total is None else total + value

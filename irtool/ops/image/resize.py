@@ -122,7 +122,7 @@ def _resampled(data: Any, axes: Sequence[int], targets: Sequence[int], maps: Seq
             return data[tuple(index)]
 
         return interpolate(
-            read, [[(at(i[a]), weight and weight(i[a])) for at, weight in t] for a, t in zip(axes, taps)]
+            read, [[(tap(i[a]), weight and weight(i[a])) for tap, weight in t] for a, t in zip(axes, taps)]
         )
 
     return te.compute(tuple(shape), element, name="resampled", tag="injective")

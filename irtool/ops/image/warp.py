@@ -134,8 +134,8 @@ class GridSample(Operator):
             weight = np.ones_like(points[0])
             for p, low, side in zip(points, lows, corner, strict=True):
                 weight = weight * ((p - low) if side else (1 - (p - low)))
-            at = [(low + side).astype(np.int64) for low, side in zip(lows, corner, strict=True)]
-            out += self._read(data, at) * weight[:, None]
+            position = [(low + side).astype(np.int64) for low, side in zip(lows, corner, strict=True)]
+            out += self._read(data, position) * weight[:, None]
         return convert(out, data.dtype)
 
     def _to_pixels(self, coordinate: Any, extent: int) -> Any:
@@ -167,14 +167,14 @@ class GridSample(Operator):
         """The distance of the two mirrors, and where the first stands."""
         return (extent - 1, 0.0) if self.align_corners else (extent, -0.5)
 
-    def _read(self, data: Any, at: Sequence[Any]) -> Any:
+    def _read(self, data: Any, indices: Sequence[Any]) -> Any:
         """The elements at integer points (each n, *out), zero outside: (n, c, *out)."""
-        inside = np.ones(at[0].shape, bool)
+        inside = np.ones(indices[0].shape, bool)
         clipped = []
-        for a, extent in zip(at, data.shape[2:], strict=True):
+        for a, extent in zip(indices, data.shape[2:], strict=True):
             inside &= (a >= 0) & (a < extent)
             clipped.append(np.clip(a, 0, extent - 1))
-        n = np.arange(data.shape[0]).reshape([-1] + [1] * (at[0].ndim - 1))
+        n = np.arange(data.shape[0]).reshape([-1] + [1] * (indices[0].ndim - 1))
         samples = np.moveaxis(data, 1, -1)[(n, *clipped)]
         return np.moveaxis(np.where(inside[..., None], samples, data.dtype.type(0)), -1, 1)
 
@@ -188,11 +188,11 @@ class GridSample(Operator):
             row = y0 - 1 + i
             for j in range(4):
                 column = x0 - 1 + j
-                at = [
+                position = [
                     self._bring_in(p, extent).astype(np.int64)
                     for p, extent in zip((row, column), data.shape[2:], strict=True)
                 ]
-                line = line + self._read(data, at) * weights_x[j][:, None]
+                line = line + self._read(data, position) * weights_x[j][:, None]
             out = out + line * weights_y[i][:, None]
         return out
 
@@ -235,10 +235,13 @@ class GridSample(Operator):
             return te.max2(te.min2(p, f(extent - 1)), f(0))
 
         def coordinate(k: int, extent: int) -> Any:
-            at = len(spatial) - 1 - k
+            coordinate_axis = len(spatial) - 1 - k
             shape = (out_type.shape[0], *out_type.shape[2:])
             return te.compute(
-                shape, lambda n, *i: to_pixels(grid[(n, at, *i)], extent), name="coordinate", tag="injective"
+                shape,
+                lambda n, *i: to_pixels(grid[(n, coordinate_axis, *i)], extent),
+                name="coordinate",
+                tag="injective",
             )
 
         points = [coordinate(k, d) for k, d in enumerate(spatial)]

@@ -193,9 +193,9 @@ class MatrixSetDiag(Operator):
             line = diagonal if self.k1 == self.k2 else diagonal[..., self.k2 - k, :]
             right = self.super_diag_right_align if k >= 0 else self.sub_diag_right_align
             start = line.shape[-1] - length if right and self.k1 != self.k2 else 0
-            at = np.arange(length)
-            source = np.clip(at + start, 0, line.shape[-1] - 1)
-            out[..., at + max(-k, 0), at + max(k, 0)] = line[..., source]
+            steps = np.arange(length)
+            source = np.clip(steps + start, 0, line.shape[-1] - 1)
+            out[..., steps + max(-k, 0), steps + max(k, 0)] = line[..., source]
         return out
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
@@ -206,15 +206,15 @@ class MatrixSetDiag(Operator):
         def element(*i: Any) -> Any:
             *lead, row, column = i
             k = column - row
-            at = te.select(k >= 0, row, column)
+            along_diagonal = te.select(k >= 0, row, column)
             index = list(lead)
             if self.k1 != self.k2:
                 index.append(te.max2(te.min2(self.k2 - k, self.k2 - self.k1), 0))
                 zero = te.const(0, "int32")
                 above = longest - te.min2(columns - k, rows) if self.super_diag_right_align else zero
                 below = longest - te.min2(rows + k, columns) if self.sub_diag_right_align else zero
-                at = at + te.select(k >= 0, above, below)
-            at = te.max2(te.min2(at, longest - 1), 0)
-            return te.if_then_else(te.all(k >= self.k1, k <= self.k2), diagonal[(*index, at)], data[i])
+                along_diagonal = along_diagonal + te.select(k >= 0, above, below)
+            along_diagonal = te.max2(te.min2(along_diagonal, longest - 1), 0)
+            return te.if_then_else(te.all(k >= self.k1, k <= self.k2), diagonal[(*index, along_diagonal)], data[i])
 
         return te.compute(out_type.shape, element, name="matrix_set_diag", tag="injective")

@@ -62,11 +62,11 @@ class ScatterAlongAxis(Operator):
     def evaluate(self, data: Any, indices: Any, updates: Any) -> Any:
         out = np.array(data)
         axis = self.axis % data.ndim
-        at = indices.astype(np.int64)
-        at = np.where(at < 0, at + data.shape[axis], at)
-        inside = (at >= 0) & (at < data.shape[axis])
+        positions = indices.astype(np.int64)
+        positions = np.where(positions < 0, positions + data.shape[axis], positions)
+        inside = (positions >= 0) & (positions < data.shape[axis])
         place = list(np.indices(indices.shape))
-        place[axis] = at
+        place[axis] = positions
         to = tuple(p[inside] for p in place)
         values = convert(updates[tuple(slice(0, n) for n in indices.shape)][inside], data.dtype)
         apply_updates(out, to, values, self.meeting)
@@ -85,9 +85,9 @@ class ScatterAlongAxis(Operator):
 
             def write(i: tuple[Any, ...]) -> None:
                 raw = te.cast(n[i], "int64")
-                at = ib.let(te.select(raw < 0, raw + extent, raw))
-                with ib.if_(te.all(at >= 0, at < extent)):
-                    place = (*i[:axis], te.cast(at, "int32"), *i[axis + 1 :])
+                position = ib.let(te.select(raw < 0, raw + extent, raw))
+                with ib.if_(te.all(position >= 0, position < extent)):
+                    place = (*i[:axis], te.cast(position, "int32"), *i[axis + 1 :])
                     value = te.cast(u[i], data.dtype)
                     ib.store(out, place, meet(out[place], value))
 
@@ -227,19 +227,21 @@ class ScatterND(Operator):
                 indices.shape[i + 1], updates.shape[i], f"axis {i + 1} of indices and axis {i} of updates"
             )
         for i in range(count, len(data.shape)):
-            at = inner + i - count
-            require_compatible(data.shape[i], updates.shape[at], f"axis {i} of data and axis {at} of updates")
+            update_axis = inner + i - count
+            require_compatible(
+                data.shape[i], updates.shape[update_axis], f"axis {i} of data and axis {update_axis} of updates"
+            )
         return data
 
     def evaluate(self, data: Any, indices: Any, updates: Any) -> Any:
         out = np.array(data)
         count = indices.shape[0]
-        at = indices.reshape(count, math.prod(indices.shape[1:])).astype(np.int64)
+        positions = indices.reshape(count, math.prod(indices.shape[1:])).astype(np.int64)
         extents = np.array(data.shape[:count], np.int64).reshape(-1, 1)
-        at = np.where(at < 0, at + extents, at)
-        inside = ((at >= 0) & (at < extents)).all(0)
-        values = convert(updates.reshape(at.shape[1], *data.shape[count:]), data.dtype)
-        to = tuple(row[inside] for row in at)
+        positions = np.where(positions < 0, positions + extents, positions)
+        inside = ((positions >= 0) & (positions < extents)).all(0)
+        values = convert(updates.reshape(positions.shape[1], *data.shape[count:]), data.dtype)
+        to = tuple(row[inside] for row in positions)
         if not count:
             whole = out[None]
             for v in values:
@@ -259,15 +261,15 @@ class ScatterND(Operator):
             copy_loops(ib, x, out)
 
             def write(i: tuple[Any, ...]) -> None:
-                at = []
+                positions = []
                 for k in range(count):
                     raw = te.cast(n[(k, *i)], "int64")
-                    at.append(ib.let(te.select(raw < 0, raw + data.shape[k], raw)))
-                inside = [te.all(a >= 0, a < data.shape[k]) for k, a in enumerate(at)]
+                    positions.append(ib.let(te.select(raw < 0, raw + data.shape[k], raw)))
+                inside = [te.all(a >= 0, a < data.shape[k]) for k, a in enumerate(positions)]
                 with ib.if_(te.all(*inside)):
 
                     def write_rest(rest: tuple[Any, ...]) -> None:
-                        place = (*[te.cast(a, "int32") for a in at], *rest)
+                        place = (*[te.cast(a, "int32") for a in positions], *rest)
                         value = te.cast(u[(*i, *rest)], data.dtype)
                         ib.store(out, place, meet(out[place], value))
 
@@ -306,8 +308,8 @@ class InvertPermutation(Operator):
             with ib.for_(extent) as i:
                 ib.store(outs[0], (i,), te.const(0, out_type.dtype))
             with ib.for_(extent) as i:
-                at = ib.let(te.cast(ins[0][i], "int64"))
-                with ib.if_(te.all(at >= 0, at < extent)):
-                    ib.store(outs[0], (te.cast(at, "int32"),), te.cast(i, out_type.dtype))
+                position = ib.let(te.cast(ins[0][i], "int64"))
+                with ib.if_(te.all(position >= 0, position < extent)):
+                    ib.store(outs[0], (te.cast(position, "int32"),), te.cast(i, out_type.dtype))
 
         return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="invert_permutation")

@@ -81,13 +81,13 @@ class Take(Operator):
         if self.axis is None:
             return data.reshape(-1)[self._bring_in(indices, data.size)]
         axis, batch = self.places(data.ndim, indices.ndim)
-        at = self._bring_in(indices, data.shape[axis])
+        positions = self._bring_in(indices, data.shape[axis])
         if not batch:
-            return np.take(data, at, axis)
+            return np.take(data, positions, axis)
         inner = indices.ndim - batch
         rank = axis + inner + data.ndim - axis - 1
         place = list(range(batch)) + list(range(axis, axis + inner))
-        full = at.reshape([at.shape[place.index(a)] if a in place else 1 for a in range(rank)])
+        full = positions.reshape([positions.shape[place.index(a)] if a in place else 1 for a in range(rank)])
         source = []
         for a in range(data.ndim):
             if a == axis:
@@ -158,8 +158,8 @@ class Gather(Operator):
 
     def evaluate(self, data: Any, indices: Any) -> Any:
         assert self.axis is not None
-        at = clip_indices(indices, data.shape[self.axis])
-        return np.take_along_axis(data, at, self.axis)
+        positions = clip_indices(indices, data.shape[self.axis])
+        return np.take_along_axis(data, positions, self.axis)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, indices = inputs
@@ -279,11 +279,11 @@ class AdvancedIndex(Operator):
         rank = max(len(x.shape) for x in indices)
 
         def element(*i: Any) -> Any:
-            at = []
+            positions = []
             for x, extent in zip(indices, data.shape, strict=False):
                 own = i[rank - len(x.shape) : rank]
                 index = x[tuple(0 if d == 1 else k for k, d in zip(own, x.shape, strict=True))]
-                at.append(te.clip_index(index, extent))
-            return data[(*at, *i[rank:])]
+                positions.append(te.clip_index(index, extent))
+            return data[(*positions, *i[rank:])]
 
         return te.compute(out_type.shape, element, name="adv_index", tag="injective")

@@ -96,10 +96,10 @@ def plain_weights(weight: Any, packed: tuple[int, int], bits: int, unipolar: boo
             return low_bits_of(weight[i], bits, dtype)
         total: Any = te.const(0, dtype)
         for b in range(weight.shape[bit_axis]):
-            at = list(i)
-            at.insert(bit_axis, b)
-            at[axis], lane = te.floordiv(at[axis], width), te.floormod(at[axis], width)
-            bit = (weight[tuple(at)] >> te.cast(width - 1 - lane, weight.dtype)) & te.const(1, weight.dtype)
+            source = list(i)
+            source.insert(bit_axis, b)
+            source[axis], lane = te.floordiv(source[axis], width), te.floormod(source[axis], width)
+            bit = (weight[tuple(source)] >> te.cast(width - 1 - lane, weight.dtype)) & te.const(1, weight.dtype)
             total = total + te.cast(bit, dtype) * te.const(1 << b, dtype)
         return total
 

@@ -62,10 +62,10 @@ def result(
     """A tensor of `out_type` in `out_layout`, its elements given by canonical indices; summed wide, then rounded."""
     wide = accumulator_dtype(out_type.dtype)
 
-    def at(*i: Any) -> Any:
+    def value_at(*i: Any) -> Any:
         return element(*source_indices(i, form, out_layout))
 
-    total = te.compute(out_type.shape, at, name=name, tag=name, attrs=attrs)
+    total = te.compute(out_type.shape, value_at, name=name, tag=name, attrs=attrs)
     if wide == out_type.dtype:
         return total
     return te.compute(out_type.shape, lambda *i: te.cast(total[i], out_type.dtype), name="narrow", tag="elemwise")

@@ -78,13 +78,13 @@ class Conv2DGemmWeights(Operator):
         def element(i: Any, j: Any, r: Any, c: Any) -> Any:
             r, c = (r, c) if transposed else (c, r)
             o, k = i * n + r, j * tile_k + c
-            at = (
+            position = (
                 te.floordiv(k, width * depth),
                 te.floormod(te.floordiv(k, depth), width),
                 te.floormod(k, depth),
                 o,
             )
-            return te.if_then_else(te.all(o < outputs, k < rows), w[at], te.const(0, w.dtype))
+            return te.if_then_else(te.all(o < outputs, k < rows), w[position], te.const(0, w.dtype))
 
         return te.compute(out_type.shape, element, name="gemm_weights", tag="injective")
 

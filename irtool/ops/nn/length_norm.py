@@ -67,8 +67,8 @@ class L2Normalize(Operator):
         )
 
         def element(*i: Any) -> Any:
-            at = tuple(0 if a in removed else e for a, e in enumerate(i))
-            return te.cast(te.cast(data[i], wide) * (te.const(1, wide) / length[at]), data.dtype)
+            position = tuple(0 if a in removed else e for a, e in enumerate(i))
+            return te.cast(te.cast(data[i], wide) * (te.const(1, wide) / length[position]), data.dtype)
 
         return te.compute(data.shape, element, name="l2_normalize", tag="broadcast")
 

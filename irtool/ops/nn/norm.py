@@ -187,16 +187,18 @@ class ScaledNorm(Operator):
             }
 
             def element(*i: Any) -> Any:
-                at = [(i[a] * each + over[a] if a == axis and parts > 1 else over.get(a, i[a])) for a in range(len(i))]
-                return te.sum(value(tuple(at), i), axis=list(over.values()))
+                indices = [
+                    (i[a] * each + over[a] if a == axis and parts > 1 else over.get(a, i[a])) for a in range(len(i))
+                ]
+                return te.sum(value(tuple(indices), i), axis=list(over.values()))
 
             return te.compute(shape, element, name=name, tag="comm_reduce")
 
-        sums = total("sum", lambda at, i: te.cast(data[at], wide))
+        sums = total("sum", lambda indices, i: te.cast(data[indices], wide))
         mean = te.compute(shape, lambda *i: sums[i] / te.const(count, wide), name="mean", tag="elemwise")
 
-        def squared(at: Any, i: Any) -> Any:
-            apart = te.cast(data[at], wide) - mean[i]
+        def squared(indices: Any, i: Any) -> Any:
+            apart = te.cast(data[indices], wide) - mean[i]
             return apart * apart
 
         squares = total("squares", squared)

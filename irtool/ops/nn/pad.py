@@ -68,8 +68,8 @@ def pad_array(data: Any, widths: Widths, mode: str, value: Any = 0) -> Any:
             filled = np.full(shape, value, out.dtype)
             inside = (position >= 0) & (position < extent)
             if padded is not None:
-                at = (slice(None),) * axis + (inside,)
-                filled[at] = padded[at]
+                index = (slice(None),) * axis + (inside,)
+                filled[index] = padded[index]
             padded = filled
         if padded is None:
             raise IrError(_nothing_to_copy(axis))
@@ -116,14 +116,14 @@ class Pad(Operator):
         data, value = inputs
 
         def element(*i: Any) -> Any:
-            inside, at, border = [], [], []
+            inside, indices, border = [], [], []
             for k, extent, (before, after) in zip(i, data.shape, self.pad_width, strict=True):
                 position = k - before if before else k
                 if before > 0:
                     inside.append(position >= 0)
                 if after > 0:
                     inside.append(position < extent)
-                at.append(position)
+                indices.append(position)
                 source = position
                 if self.pad_mode == "reflect":
                     last = extent - 1
@@ -132,10 +132,10 @@ class Pad(Operator):
                     )
                 border.append(te.max2(te.min2(source, extent - 1), 0) if before > 0 or after > 0 else source)
             if not inside:
-                return data[tuple(at)]
+                return data[tuple(indices)]
             if self.pad_mode != "constant":
                 return data[tuple(border)]
-            return te.if_then_else(te.all(*inside), data[tuple(at)], te.cast(value[()], data.dtype))
+            return te.if_then_else(te.all(*inside), data[tuple(indices)], te.cast(value[()], data.dtype))
 
         return te.compute(out_type.shape, element, name="pad", tag="injective,pad")
 

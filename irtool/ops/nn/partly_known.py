@@ -18,8 +18,8 @@ def per_channel(args: Sequence[Any], out: Shape, axis: int) -> Facts:
     for v in (data[normalize_axis(axis, len(data))] if data is not None else None, *[v[0] for v in args[1:] if v]):
         channels = meet_dims(channels, v, "the number of channels")
     if data is not None:
-        at = normalize_axis(axis, len(data))
-        data = (*data[:at], channels, *data[at + 1 :])
+        positive_axis = normalize_axis(axis, len(data))
+        data = (*data[:positive_axis], channels, *data[positive_axis + 1 :])
     return [data, *[meet(v, (channels,)) for v in args[1:]]], data
 
 

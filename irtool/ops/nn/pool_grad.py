@@ -130,17 +130,19 @@ class PoolGrad(Operator):
         taps = [te.reduce_axis(k, name=f"t{n}") for n, k in enumerate(self.pool_size)]
 
         def element(*i: Any) -> Any:
-            at, inside = list(i), []
+            indices, inside = list(i), []
             for axis, t, s, d, pad in zip(axes, taps, self.strides, self.gaps, pads, strict=True):
                 first = i[axis] + pad[0] - t * d
-                at[axis] = te.floordiv(first, s)
-                inside += [first >= 0, te.floormod(first, s).equal(0), at[axis] < grad.shape[axis]]
-            return te.sum(te.if_then_else(te.all(*inside), share(tuple(at), taps), te.const(0, grad.dtype)), axis=taps)
+                indices[axis] = te.floordiv(first, s)
+                inside += [first >= 0, te.floormod(first, s).equal(0), indices[axis] < grad.shape[axis]]
+            return te.sum(
+                te.if_then_else(te.all(*inside), share(tuple(indices), taps), te.const(0, grad.dtype)), axis=taps
+            )
 
         return te.compute(out_type.shape, element, name="pool_grad", tag="pool_grad")
 
     def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
-        """The share of tap `t` in the gradient of window `at`: a function of both."""
+        """The share of a tap in the gradient of a window: a function of the indices of both."""
         raise NotImplementedError
 
 
@@ -173,16 +175,16 @@ class MaxPool2DGrad(PoolGrad):
         over = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(self.pool_size)]
 
         def largest(*i: Any) -> Any:
-            at = list(i)
+            indices = list(i)
             for axis, r, s, d in zip(axes, over, self.strides, self.gaps, strict=True):
-                at[axis] = i[axis] * s + r * d
-            return te.argmax((over[0] * self.pool_size[1] + over[1], padded[tuple(at)]), axis=over)
+                indices[axis] = i[axis] * s + r * d
+            return te.argmax((over[0] * self.pool_size[1] + over[1], padded[tuple(indices)]), axis=over)
 
         chosen, _ = te.compute(grad.shape, largest, name="largest", tag="comm_reduce_idx")
 
-        def share(at: tuple[Any, ...], taps: Sequence[Any]) -> Any:
-            mine = chosen[at].equal(taps[0] * self.pool_size[1] + taps[1])
-            return te.if_then_else(mine, grad[at], te.const(0, grad.dtype))
+        def share(indices: tuple[Any, ...], taps: Sequence[Any]) -> Any:
+            mine = chosen[indices].equal(taps[0] * self.pool_size[1] + taps[1])
+            return te.if_then_else(mine, grad[indices], te.const(0, grad.dtype))
 
         return share
 
@@ -228,7 +230,7 @@ class AvgPool2DGrad(PoolGrad):
             tap_view(total, tap, out, self.strides, self.gaps)[...] += share
 
     def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
-        def share(at: tuple[Any, ...], taps: Sequence[Any]) -> Any:
+        def share(indices: tuple[Any, ...], taps: Sequence[Any]) -> Any:
             count: Any = 1
             for n, axis in enumerate(axes):
                 k = self.pool_size[n]
@@ -236,10 +238,14 @@ class AvgPool2DGrad(PoolGrad):
                     count = count * k
                 else:
                     gap = self.gaps[n]
-                    count = count * window_count(at[axis], x.shape[axis], k, self.strides[n], pads[n], gap, False)
+                    count = count * window_count(indices[axis], x.shape[axis], k, self.strides[n], pads[n], gap, False)
             divisor = (
                 te.const(count, grad.dtype) if isinstance(count, int) else te.cast(te.maximum(count, 1), grad.dtype)
             )
-            return te.floordiv(grad[at], divisor) if grad.dtype.startswith(("int", "uint")) else grad[at] / divisor
+            return (
+                te.floordiv(grad[indices], divisor)
+                if grad.dtype.startswith(("int", "uint"))
+                else grad[indices] / divisor
+            )
 
         return share

@@ -79,14 +79,14 @@ class SpaceToBatchND(Operator):
                 _digits(te.floordiv(i[0], data.shape[0]), self.block_shape),
                 te.floormod(i[0], data.shape[0]),
             )
-            at, inside = [batch], []
+            indices, inside = [batch], []
             for k in range(n):
                 before, after = self.paddings[k]
                 place = i[k + 1] * self.block_shape[k] + digits[k] - before
                 inside += [place >= 0] if before else []
                 inside += [place < data.shape[k + 1]] if after else []
-                at.append(place)
-            value = data[(*at, *i[n + 1 :])]
+                indices.append(place)
+            value = data[(*indices, *i[n + 1 :])]
             return te.if_then_else(te.all(*inside), value, te.const(self.pad_value, data.dtype)) if inside else value
 
         return te.compute(out_type.shape, element, name="space_to_batch_nd", tag="injective")
@@ -149,12 +149,12 @@ class BatchToSpaceND(Operator):
 
         def element(*i: Any) -> Any:
             block: Any = 0
-            at = []
+            indices = []
             for k, size in enumerate(self.block_shape):
                 place = i[k + 1] + self.crops[k][0]
                 block = block * size + te.floormod(place, size)
-                at.append(te.floordiv(place, size))
-            return data[(block * batch + i[0], *at, *i[len(self.block_shape) + 1 :])]
+                indices.append(te.floordiv(place, size))
+            return data[(block * batch + i[0], *indices, *i[len(self.block_shape) + 1 :])]
 
         return te.compute(out_type.shape, element, name="batch_to_space_nd", tag="injective")
 
@@ -216,8 +216,8 @@ class DepthToSpace(Operator):
             c, y, x = (i[layout.index(letter)] for letter in "CHW")
             pixel = te.floormod(y, b) * b + te.floormod(x, b)
             channel = pixel * depth + c if self.mode == "DCR" else c * (b * b) + pixel
-            at = {"N": i[layout.index("N")], "C": channel, "H": te.floordiv(y, b), "W": te.floordiv(x, b)}
-            return data[tuple(at[a.letter] for a in layout.axes)]
+            indices = {"N": i[layout.index("N")], "C": channel, "H": te.floordiv(y, b), "W": te.floordiv(x, b)}
+            return data[tuple(indices[a.letter] for a in layout.axes)]
 
         return te.compute(out_type.shape, element, name="depth_to_space", tag="injective")
 
@@ -261,13 +261,13 @@ class SpaceToDepth(Operator):
         def element(*i: Any) -> Any:
             c, y, x = (i[layout.index(letter)] for letter in "CHW")
             pixel = te.floordiv(c, channels)
-            at = {
+            indices = {
                 "N": i[layout.index("N")],
                 "C": te.floormod(c, channels),
                 "H": y * b + te.floordiv(pixel, b),
                 "W": x * b + te.floormod(pixel, b),
             }
-            return data[tuple(at[a.letter] for a in layout.axes)]
+            return data[tuple(indices[a.letter] for a in layout.axes)]
 
         return te.compute(out_type.shape, element, name="space_to_depth", tag="injective")
 

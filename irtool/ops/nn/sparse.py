@@ -117,9 +117,9 @@ def row_sums(
         row = te.floordiv(i[channel], height) if height > 1 else i[channel]
         total = ib.local(wide, 0)
         with ib.for_(*span_of_row(indptr, row, count)) as e, ib.for_(width) as c:
-            at = (e, te.floormod(i[channel], height), c)[: data.ndim]
+            position = (e, te.floormod(i[channel], height), c)[: data.ndim]
             column = te.clip_index(indices[e], across) * width + c
-            product = te.cast(nonzeros[at], wide) * te.cast(read(dense, i, column), wide)
+            product = te.cast(nonzeros[position], wide) * te.cast(read(dense, i, column), wide)
             if columns % width:
                 product = te.if_then_else(column < columns, product, te.const(0, wide))
             total.set(total.get() + product)
@@ -302,22 +302,22 @@ class SparseTranspose(Operator):
         def fill(ib: Any, ins: Any, outs: Any) -> None:
             values, columns, starts = ins
             out_values, out_rows, out_starts = outs
-            at = ib.local("int32", 0)
+            next_free = ib.local("int32", 0)
             with ib.for_(elements) as e:
                 ib.store(out_values, (e,), te.const(0, data.dtype))
                 ib.store(out_rows, (e,), te.const(0, indices.dtype))
             with ib.for_(rows) as column:
-                ib.store(out_starts, (column,), te.cast(at.get(), indptr.dtype))
+                ib.store(out_starts, (column,), te.cast(next_free.get(), indptr.dtype))
                 with ib.for_(rows) as row:
                     # Rows that overlap have more elements than there is room for.
                     span = span_of_row(starts, row, elements)
                     with (
                         ib.for_(*span) as e,
-                        ib.if_(te.all(te.clip_index(columns[e], rows).equal(column), at() < elements)),
+                        ib.if_(te.all(te.clip_index(columns[e], rows).equal(column), next_free() < elements)),
                     ):
-                        ib.store(out_values, (at.get(),), values[e])
-                        ib.store(out_rows, (at.get(),), te.cast(row, indices.dtype))
-                        at.set(at.get() + 1)
+                        ib.store(out_values, (next_free.get(),), values[e])
+                        ib.store(out_rows, (next_free.get(),), te.cast(row, indices.dtype))
+                        next_free.set(next_free.get() + 1)
             ib.store(out_starts, (rows,), te.const(elements, indptr.dtype))
 
         shapes = [data.shape, indices.shape, indptr.shape]

@@ -158,13 +158,13 @@ class BitPack(Operator):
         (data,) = inputs
 
         def element(*i: Any) -> Any:
-            at = list(i)
-            plane = at.pop(self.bit_axis) if self.bit_axis >= 0 else te.const(0, "int32")
-            group = at[self.pack_axis]
+            source = list(i)
+            plane = source.pop(self.bit_axis) if self.bit_axis >= 0 else te.const(0, "int32")
+            group = source[self.pack_axis]
             packed: Any = te.const(0, self.pack_type)
             for lane in range(self.lanes):
-                at[self.pack_axis] = group * self.lanes + lane
-                value = te.cast(data[tuple(at)], "int64")
+                source[self.pack_axis] = group * self.lanes + lane
+                value = te.cast(data[tuple(source)], "int64")
                 bit = (value >> te.cast(plane, "int64")) & te.const(1, "int64")
                 packed = (packed << te.const(1, self.pack_type)) | te.cast(bit, self.pack_type)
             return packed

@@ -129,8 +129,8 @@ def transposed_convolution(
             channel = group * depth + c if groups > 1 else c
             output = te.floormod(o, each) if groups > 1 else o
             met = [axis.meet(*x) for axis, *x in zip(axes, phases, r, over, q, strict=True)]
-            at, where = [t for t, _ in met], [d for _, d in met]
-            factor = w[(group, c, output, *at)] if grouped else w[(channel, output, *at)]
+            indices, where = [t for t, _ in met], [d for _, d in met]
+            factor = w[(group, c, output, *indices)] if grouped else w[(channel, output, *indices)]
             value = te.cast(seen[(n, channel, *where)], wide) * te.cast(factor, wide)
             return window_sum(value, [*rc, *over])
 
@@ -165,8 +165,8 @@ def _interleaved(
         q = [te.floordiv(a, s) for a, s in zip(y, strides, strict=True)]
         value: Any = None
         for phases, part in reversed(parts):
-            at = [a - p.first for a, p in zip(r, phases, strict=True)]
-            mine = te.cast(te.const(0, wide) if part is None else part[(*at, n, o, *q)], out_type.dtype)
+            indices = [a - p.first for a, p in zip(r, phases, strict=True)]
+            mine = te.cast(te.const(0, wide) if part is None else part[(*indices, n, o, *q)], out_type.dtype)
             bounds = [_within(a, p, s) for a, p, s in zip(r, phases, strides, strict=True)]
             value = mine if value is None else te.if_then_else(te.all(*chain(*bounds)), mine, value)
         return value

@@ -22,14 +22,14 @@ def pad_axes(x: Any, axes: Sequence[int], pads: Pads, value: Any = 0) -> Any:
         shape[axis] += before + after
 
     def element(*i: Any) -> Any:
-        at, inside = list(i), []
+        indices, inside = list(i), []
         for axis, (before, after) in zip(axes, pads, strict=True):
             if before:
-                at[axis] = i[axis] - before
+                indices[axis] = i[axis] - before
                 inside.append(i[axis] >= before)
             if after:
                 inside.append(i[axis] < x.shape[axis] + before)
-        return te.if_then_else(te.all(*inside), x[tuple(at)], te.const(value, x.dtype))
+        return te.if_then_else(te.all(*inside), x[tuple(indices)], te.const(value, x.dtype))
 
     return te.compute(tuple(shape), element, name="pad", tag="injective,pad")
 
@@ -41,10 +41,10 @@ def window_axes(kernel: Sequence[int]) -> list[Any]:
 
 def tap(position: Any, stride: int, axis: Any, dilation: int) -> Any:
     """The place of a window's tap along one axis."""
-    at = position * stride if stride != 1 else position
+    index = position * stride if stride != 1 else position
     if axis is None:
-        return at
-    return at + (axis * dilation if dilation != 1 else axis)
+        return index
+    return index + (axis * dilation if dilation != 1 else axis)
 
 
 def present(axes: Sequence[Any]) -> list[Any]:
@@ -83,10 +83,10 @@ def pooled(
     wide = accumulator_dtype(x.dtype) if lowest is None else x.dtype
 
     def element(*i: Any) -> Any:
-        at = list(i)
+        indices = list(i)
         for axis, r, s, d in zip(axes, over, strides, dilation, strict=True):
-            at[axis] = tap(i[axis], s, r, d)
-        value = te.cast(padded[tuple(at)], wide)
+            indices[axis] = tap(i[axis], s, r, d)
+        value = te.cast(padded[tuple(indices)], wide)
         return window_sum(value, over) if lowest is None else window_largest(value, over)
 
     return te.compute(tuple(out_shape), element, name="pool", tag="pool_sum" if lowest is None else "pool_max")
@@ -153,21 +153,21 @@ def _combined(x: Any, axes: Sequence[int], bounds: Sequence[Bounds], average: bo
     wide = accumulator_dtype(x.dtype) if average else x.dtype
 
     def reduced(*i: Any) -> Any:
-        at, inside = list(i), []
+        indices, inside = list(i), []
         for axis, r, b in zip(axes, over, bounds, strict=True):
-            at[axis] = b.start(i[axis]) if r is None else b.start(i[axis]) + r
+            indices[axis] = b.start(i[axis]) if r is None else b.start(i[axis]) + r
             if r is not None and not b.even:
-                inside.append(at[axis] < b.end(i[axis]))
+                inside.append(indices[axis] < b.end(i[axis]))
         where = te.all(*inside) if inside else None
-        value = te.cast(x[tuple(at)] if where is None else x[tuple(_within(at, axes, x.shape))], wide)
+        value = te.cast(x[tuple(indices)] if where is None else x[tuple(_within(indices, axes, x.shape))], wide)
         return window_sum(value, over, where) if average else window_largest(value, over, where)
 
     return te.compute(tuple(shape), reduced, name="adaptive_pool", tag="adaptive_pool")
 
 
-def _within(at: Sequence[Any], axes: Sequence[int], shape: Sequence[int]) -> list[Any]:
+def _within(indices: Sequence[Any], axes: Sequence[int], shape: Sequence[int]) -> list[Any]:
     """Indices held within bounds, for elements that a condition leaves out."""
-    return [te.minimum(a, shape[i] - 1) if i in axes else a for i, a in enumerate(at)]
+    return [te.minimum(a, shape[i] - 1) if i in axes else a for i, a in enumerate(indices)]
 
 
 class Bounds:

@@ -34,18 +34,18 @@ def transformed_weights(w: Any, out_type: Any, tile: int, transformed: Sequence[
 
     def element(*i: Any) -> Any:
         front, (o, c) = i[:rank], i[rank:]
-        at: list[Any] = [None] * rank
+        indices: list[Any] = [None] * rank
         factor: Any = te.const(1, wide)
         over = []
         for place, axis in zip(front, order, strict=True):
             if not transformed[axis]:
-                at[axis] = place
+                indices[axis] = place
                 continue
             k = w.shape[2 + axis]
-            at[axis] = te.reduce_axis(k, name=f"k{axis}")
-            over.append(at[axis])
-            factor = factor * entry(matrices(tile, k)[2], place, at[axis], wide)
-        return te.sum(factor * te.cast(w[(o, c, *at)], wide), axis=over)
+            indices[axis] = te.reduce_axis(k, name=f"k{axis}")
+            over.append(indices[axis])
+            factor = factor * entry(matrices(tile, k)[2], place, indices[axis], wide)
+        return te.sum(factor * te.cast(w[(o, c, *indices)], wide), axis=over)
 
     total = te.compute(out_type.shape, element, name="winograd_weights", tag="winograd_weights")
     if wide == out_type.dtype:
@@ -90,15 +90,15 @@ def winograd_convolution(
 
     def scatter(*i: Any) -> Any:
         e, (c, n), p = i[: len(moved)], i[len(moved) : len(moved) + 2], i[len(moved) + 2 :]
-        at: list[Any] = list(p)
+        indices: list[Any] = list(p)
         factor: Any = te.const(1, wide)
         over = []
         for place, axis, alpha in zip(e, moved, alphas, strict=True):
             a = te.reduce_axis(alpha, name=f"a{axis}")
             over.append(a)
-            at[axis] = p[axis] * tile + a
+            indices[axis] = p[axis] * tile + a
             factor = factor * entry(matrices(tile, kernel[axis])[1], a, place, wide)
-        return te.sum(factor * te.cast(x[(n, c, *at)], wide), axis=over)
+        return te.sum(factor * te.cast(x[(n, c, *indices)], wide), axis=over)
 
     seen = te.compute((*alphas, channels, batch, *positions), scatter, name="winograd_data", tag="winograd_data")
 
@@ -106,23 +106,23 @@ def winograd_convolution(
         e, (o, n), p = i[: len(moved)], i[len(moved) : len(moved) + 2], i[len(moved) + 2 :]
         c = te.reduce_axis(channels, name="rc")
         taps = [te.reduce_axis(kernel[axis], name=f"k{axis}") for axis in stays]
-        at = list(p)
+        indices = list(p)
         for axis, k in zip(stays, taps, strict=True):
-            at[axis] = p[axis] + k
+            indices[axis] = p[axis] + k
         factor = te.cast(weight[(*e, *taps, o, c)], wide)
-        return te.sum(factor * seen[(*e, c, n, *at)], axis=[c, *taps])
+        return te.sum(factor * seen[(*e, c, n, *indices)], axis=[c, *taps])
 
     products = te.compute((*alphas, outputs, batch, *tiles), multiply, name="winograd_product", tag="winograd_product")
 
     def element(n: Any, o: Any, *p: Any) -> Any:
-        at = list(p)
+        indices = list(p)
         factor: Any = te.const(1, wide)
         over = []
         for axis, alpha in zip(moved, alphas, strict=True):
             e = te.reduce_axis(alpha, name=f"e{axis}")
             over.append(e)
-            at[axis] = te.floordiv(p[axis], tile)
+            indices[axis] = te.floordiv(p[axis], tile)
             factor = factor * entry(matrices(tile, kernel[axis])[0], e, te.floormod(p[axis], tile), wide)
-        return te.sum(factor * products[(*over, o, n, *at)], axis=over)
+        return te.sum(factor * products[(*over, o, n, *indices)], axis=over)
 
     return result(out_type, out_layout, form, element, "winograd_result", {"tile": tile})

@@ -41,14 +41,14 @@ def points(m: int, r: int) -> list[Fraction]:
 @lru_cache(maxsize=64)
 def matrices(m: int, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`A` (alpha, m), `B` (alpha, alpha) and `G` (alpha, r) of F(m, r), in float64, `alpha = m + r - 1`."""
-    at = points(m, r)
-    n = len(at)
+    nodes = points(m, r)
+    n = len(nodes)
     alpha = n + 1
     # The derivative of the product of (x - a) at each point: the divisor of Lagrange interpolation.
     f = []
-    for i, a in enumerate(at):
+    for i, a in enumerate(nodes):
         value = Fraction(1)
-        for k, b in enumerate(at):
+        for k, b in enumerate(nodes):
             if k != i:
                 value *= a - b
         f.append(value)
@@ -56,7 +56,7 @@ def matrices(m: int, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     scale = [v * s for v, s in zip(f, signs, strict=True)]
 
     def powers(count: int) -> list[list[Fraction]]:
-        rows = [[a**j for j in range(count)] for a in at]
+        rows = [[a**j for j in range(count)] for a in nodes]
         return [*rows, [Fraction(int(j == count - 1)) for j in range(count)]]
 
     a_matrix = powers(m)
@@ -65,9 +65,9 @@ def matrices(m: int, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     # last row those of the whole product.
     b_rows = []
     for i in range(n):
-        coefficients = _product(at[:i] + at[i + 1 :])
+        coefficients = _product(nodes[:i] + nodes[i + 1 :])
         b_rows.append([c * signs[i] for c in coefficients] + [Fraction(0)])
-    b_rows.append(_product(at))
+    b_rows.append(_product(nodes))
     b_matrix = [[b_rows[i][j] for i in range(alpha)] for j in range(alpha)]
     as_array = [np.array([[float(x) for x in row] for row in rows]) for rows in (a_matrix, b_matrix, g_matrix)]
     return as_array[0], as_array[1], as_array[2]

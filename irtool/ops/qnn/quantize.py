@@ -155,11 +155,11 @@ class Simulated(Operator):
             channel = i[self.axis] if i else 0
             return te.cast(parameter[te.floormod(channel, parameter.shape[0])], data.dtype)
 
-        def at(*i: Any) -> Any:
+        def value_at(*i: Any) -> Any:
             chosen = code[(0,) * code.ndim]
             return element(chosen, data[i], of_channel(scale, i), of_channel(zero, i))
 
-        return te.compute(data.shape, at, name="simulated", tag="elemwise")
+        return te.compute(data.shape, value_at, name="simulated", tag="elemwise")
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The type of the data."""

@@ -35,11 +35,11 @@ def concatenate_types(fields: Sequence[TensorType], axis: int) -> TensorType:
     taken from any tensor that knows it.
     """
     first = _require_fields(fields)
-    at = normalize_axis(axis, len(first.shape))
-    joined = sum_of(f.shape[at] for f in fields)
+    positive_axis = normalize_axis(axis, len(first.shape))
+    joined = sum_of(f.shape[positive_axis] for f in fields)
     shape: list[Dim] = []
     for i in range(len(first.shape)):
-        if i == at:
+        if i == positive_axis:
             shape.append(joined)
             continue
         known = [f.shape[i] for f in fields if f.shape[i] is not ANY]
@@ -79,20 +79,20 @@ class Concatenate(Operator):
             starts.append(starts[-1] + x.shape[axis])
 
         def element(*i: Any) -> Any:
-            def at(k: int) -> Any:
+            def part(k: int) -> Any:
                 return inputs[k][(*i[:axis], i[axis] - starts[k], *i[axis + 1 :])]
 
-            return _at_place(i[axis], starts, at, 0, len(inputs))
+            return _at_place(i[axis], starts, part, 0, len(inputs))
 
         return te.compute(out_type.shape, element, name="T_concat", tag="injective")
 
 
-def _at_place(place: Any, starts: Sequence[int], at: Callable[[int], Any], low: int, high: int) -> Any:
+def _at_place(place: Any, starts: Sequence[int], part: Callable[[int], Any], low: int, high: int) -> Any:
     """`at(k)` of the k in `low` … `high - 1` for which `starts[k] <= place < starts[k + 1]`, found by halving."""
     if high - low == 1:
-        return at(low)
+        return part(low)
     middle = (low + high + 1) // 2
-    left, right = _at_place(place, starts, at, low, middle), _at_place(place, starts, at, middle, high)
+    left, right = _at_place(place, starts, part, low, middle), _at_place(place, starts, part, middle, high)
     return te.if_then_else(place >= starts[middle], right, left)
 
 

@@ -33,20 +33,20 @@ def joined_known(args: Sequence[Any], out: Shape, axis: int) -> Facts:
     known = next((s for s in (out, *(fields if isinstance(fields, list) else ())) if s is not None), None)
     if known is None or not isinstance(fields, list) or not fields:
         return list(args), out
-    at, rank = normalize_axis(axis, len(known)), len(known)
-    around = meet(*[None if s is None else _without(s, at) for s in (*fields, out)]) or (None,) * (rank - 1)
-    extents = [None if s is None else s[at] for s in fields]
-    whole = None if out is None else out[at]
+    positive_axis, rank = normalize_axis(axis, len(known)), len(known)
+    around = meet(*[None if s is None else _without(s, positive_axis) for s in (*fields, out)]) or (None,) * (rank - 1)
+    extents = [None if s is None else s[positive_axis] for s in fields]
+    whole = None if out is None else out[positive_axis]
     total = _total(extents)
     if total is not None:
-        whole = meet_dims(whole, total, f"axis {at} of the result")
+        whole = meet_dims(whole, total, f"axis {positive_axis} of the result")
     missing = [i for i, d in enumerate(extents) if d is None]
     rest = _total([d for d in extents if d is not None])
     if len(missing) == 1 and isinstance(whole, int) and rest is not None:
         if rest > whole:
-            raise RelationError(f"axis {at} of the result is {whole}, and the others have {rest} already")
+            raise RelationError(f"axis {positive_axis} of the result is {whole}, and the others have {rest} already")
         extents[missing[0]] = int(whole) - rest
-    return [[_with(around, at, d) for d in extents]], _with(around, at, whole)
+    return [[_with(around, positive_axis, d) for d in extents]], _with(around, positive_axis, whole)
 
 
 def stacked_known(args: Sequence[Any], out: Shape, axis: int) -> Facts:
@@ -57,11 +57,11 @@ def stacked_known(args: Sequence[Any], out: Shape, axis: int) -> Facts:
     one = meet(*fields)
     if one is None and out is None:
         return list(args), out
-    at = normalize_axis(axis, len(one) + 1 if one is not None else len(out or ()))
+    positive_axis = normalize_axis(axis, len(one) + 1 if one is not None else len(out or ()))
     if out is not None:
-        one = meet(one, _without(out, at))
+        one = meet(one, _without(out, positive_axis))
     assert one is not None
-    return [[one] * len(fields)], meet(out, _with(one, at, len(fields)))
+    return [[one] * len(fields)], meet(out, _with(one, positive_axis, len(fields)))
 
 
 def split_known(args: Sequence[Any], out: Any, sections: int | Sequence[int], axis: int) -> Facts:
@@ -72,31 +72,33 @@ def split_known(args: Sequence[Any], out: Any, sections: int | Sequence[int], ax
     known = next((s for s in (data, *fields) if s is not None), None)
     if len(fields) != count or known is None:
         return list(args), fields if count > 0 else out
-    at = normalize_axis(axis, len(known))
-    around = meet(*[None if s is None else _without(s, at) for s in (data, *fields)]) or (None,) * (len(known) - 1)
-    extents = [None if s is None else s[at] for s in fields]
+    positive_axis = normalize_axis(axis, len(known))
+    around = meet(*[None if s is None else _without(s, positive_axis) for s in (data, *fields)]) or (None,) * (
+        len(known) - 1
+    )
+    extents = [None if s is None else s[positive_axis] for s in fields]
     if isinstance(sections, int):
         part: Dim | None = None
         for d in extents:
-            part = meet_dims(part, d, f"axis {at} of a part")
+            part = meet_dims(part, d, f"axis {positive_axis} of a part")
         extents = [part] * count
-    whole = None if data is None else data[at]
+    whole = None if data is None else data[positive_axis]
     total = _total(extents)
     if total is not None and isinstance(sections, int):
-        whole = meet_dims(whole, total, f"axis {at}")
-    return [_with(around, at, whole)], [_with(around, at, d) for d in extents]
+        whole = meet_dims(whole, total, f"axis {positive_axis}")
+    return [_with(around, positive_axis, whole)], [_with(around, positive_axis, d) for d in extents]
 
 
 def _total(extents: Sequence[Dim | None]) -> int | None:
     return sum(int(d) for d in extents if isinstance(d, int)) if all(isinstance(d, int) for d in extents) else None
 
 
-def _without(shape: Sequence[Dim | None], at: int) -> tuple[Dim | None, ...]:
-    return (*shape[:at], *shape[at + 1 :])
+def _without(shape: Sequence[Dim | None], axis: int) -> tuple[Dim | None, ...]:
+    return (*shape[:axis], *shape[axis + 1 :])
 
 
-def _with(around: Sequence[Dim | None], at: int, extent: Dim | None) -> tuple[Dim | None, ...]:
-    return (*around[:at], extent, *around[at:])
+def _with(around: Sequence[Dim | None], axis: int, extent: Dim | None) -> tuple[Dim | None, ...]:
+    return (*around[:axis], extent, *around[axis:])
 
 
 def reshaped_known(data: Shape, out: Shape, newshape: Sequence[int], copies: bool) -> Facts:
@@ -123,11 +125,11 @@ def expanded_known(data: Shape, out: Shape, axis: int, count: int) -> Facts:
         return [data], out
     if rank < 0 or count < 0:
         raise RelationError(f"the result has rank {rank + count}, and {count} axes are new")
-    at = normalize_axis(axis, rank + 1)
+    positive_axis = normalize_axis(axis, rank + 1)
     if out is not None:
-        data = meet(data, (*out[:at], *out[at + count :]))
+        data = meet(data, (*out[:positive_axis], *out[positive_axis + count :]))
     assert data is not None
-    return [data], meet(out, (*data[:at], *(1,) * count, *data[at:]))
+    return [data], meet(out, (*data[:positive_axis], *(1,) * count, *data[positive_axis:]))
 
 
 def squeezed_known(data: Shape, out: Shape, axis: Sequence[int] | None) -> Facts:

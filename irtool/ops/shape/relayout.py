@@ -19,11 +19,11 @@ def relayout(data: Any, source: Layout | str, target: Layout | str, shape: Seque
     padded = convert_shape(shape, target, source) != tuple(data.shape)
 
     def element(*i: Any) -> Any:
-        at = source_indices(i, source, target)
+        indices = source_indices(i, source, target)
         if not padded:
-            return data[at]
-        inside = te.all(*[s < d for s, d in zip(at, data.shape, strict=True)])
-        return te.if_then_else(inside, data[at], te.const(0, data.dtype))
+            return data[indices]
+        inside = te.all(*[s < d for s, d in zip(indices, data.shape, strict=True)])
+        return te.if_then_else(inside, data[indices], te.const(0, data.dtype))
 
     return te.compute(shape, element, name="T_layout_trans", tag="injective")
 
@@ -118,11 +118,11 @@ class AutoSchedulerLayoutTransform(Operator):
         names, extents = parse_extents(self.dst_layout)
         positions = []
         for name in parse_extents(self.src_layout)[0]:
-            at: Any = 0
+            position: Any = 0
             for n, extent, i in zip(names, extents, indices, strict=True):
                 if n == name:
-                    at = at * extent + i
-            positions.append(at)
+                    position = position * extent + i
+            positions.append(position)
         return tuple(positions)
 
     def evaluate(self, data: Any) -> Any:

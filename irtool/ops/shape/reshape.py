@@ -54,17 +54,17 @@ def infer_new_shape(shape: Sequence[Dim], newshape: Sequence[int], allowzero: bo
     out: list[Dim] = []
     used_in: set[int] = set()
     used_out: set[int] = set()
-    at = 0
+    axis = 0
     inferred = -1
     codes = list(newshape)
 
     def copy() -> Dim:
-        nonlocal at
-        if at >= len(shape):
-            raise RelationError(f"newshape {list(codes)} asks for dimension {at} of a tensor of rank {len(shape)}")
-        used_in.add(at)
-        at += 1
-        return shape[at - 1]
+        nonlocal axis
+        if axis >= len(shape):
+            raise RelationError(f"newshape {list(codes)} asks for dimension {axis} of a tensor of rank {len(shape)}")
+        used_in.add(axis)
+        axis += 1
+        return shape[axis - 1]
 
     def give(dim: Dim) -> None:
         used_out.add(len(out))
@@ -75,7 +75,7 @@ def infer_new_shape(shape: Sequence[Dim], newshape: Sequence[int], allowzero: bo
         code = codes[i]
         if code > 0 or (code == 0 and allowzero):
             out.append(code)
-            at += 1
+            axis += 1
         elif code == 0:
             give(copy())
         elif code == -1:
@@ -83,9 +83,9 @@ def infer_new_shape(shape: Sequence[Dim], newshape: Sequence[int], allowzero: bo
                 raise RelationError(f"newshape {codes} has more than one -1")
             inferred = len(out)
             out.append(1)
-            at += 1
+            axis += 1
         elif code == -2:
-            while at < len(shape):
+            while axis < len(shape):
                 give(copy())
         elif code == -3:
             first, second = copy(), copy()
@@ -249,22 +249,24 @@ class ExpandDims(Operator):
         if self.num_newaxis < 0:
             raise RelationError(f"num_newaxis is {self.num_newaxis}; it must not be negative")
         require_few_axes(self.num_newaxis, "num_newaxis")
-        at = normalize_axis(self.axis, len(data.shape) + 1)
-        return TensorType((*data.shape[:at], *(1,) * self.num_newaxis, *data.shape[at:]), data.dtype)
+        positive_axis = normalize_axis(self.axis, len(data.shape) + 1)
+        return TensorType(
+            (*data.shape[:positive_axis], *(1,) * self.num_newaxis, *data.shape[positive_axis:]), data.dtype
+        )
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
         return expanded_known(args[0], out, self.axis, self.num_newaxis)
 
     def evaluate(self, data: Any) -> Any:
-        at = normalize_axis(self.axis, data.ndim + 1)
-        return np.reshape(data, (*data.shape[:at], *(1,) * self.num_newaxis, *data.shape[at:]))
+        positive_axis = normalize_axis(self.axis, data.ndim + 1)
+        return np.reshape(data, (*data.shape[:positive_axis], *(1,) * self.num_newaxis, *data.shape[positive_axis:]))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (data,) = inputs
-        at = normalize_axis(self.axis, len(data.shape) + 1)
+        positive_axis = normalize_axis(self.axis, len(data.shape) + 1)
         return te.compute(
             out_type.shape,
-            lambda *i: data[(*i[:at], *i[at + self.num_newaxis :])],
+            lambda *i: data[(*i[:positive_axis], *i[positive_axis + self.num_newaxis :])],
             name="T_expand_dims",
             tag="broadcast",
         )

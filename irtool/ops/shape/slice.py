@@ -234,15 +234,15 @@ class StridedSet(Operator):
             first, last, step = (min(max(b, -FARTHEST), FARTHEST) for b in (first, last, step))
             first = first + extent if first < 0 else first
             last = last + extent if last < 0 else last
-            at = np.arange(extent)
+            steps = np.arange(extent)
             if step > 0:
-                taken = (at >= first) & (at < last) & ((at - first) % step == 0)
-                position = (at - first) // step
+                taken = (steps >= first) & (steps < last) & ((steps - first) % step == 0)
+                position = (steps - first) // step
             else:
                 top = min(first, extent - 1)
-                taken = (at <= first) & (at > last) & ((at - last + last % -step + 1) % -step == 0)
-                position = (top - at) // -step
-            grid.append(at[taken])
+                taken = (steps <= first) & (steps > last) & ((steps - last + last % -step + 1) % -step == 0)
+                position = (top - steps) // -step
+            grid.append(steps[taken])
             source.append(np.clip(position[taken], 0, max(v.shape[axis] - 1, 0)))
         out[np.ix_(*grid)] = v[np.ix_(*source)]
         return out
@@ -264,14 +264,16 @@ class StridedSet(Operator):
                 first = te.select(first < 0, first + extent, first)
                 last = te.select(last < 0, last + extent, last)
                 width = te.max2(te.select(step < 0, 0 - step, step), 1)
-                at = i[axis]
-                up = te.all(at >= first, at < last, te.floormod(at - first, width).equal(0))
+                index = i[axis]
+                up = te.all(index >= first, index < last, te.floormod(index - first, width).equal(0))
                 down = te.all(
-                    at <= first, at > last, te.floormod(at - last + te.floormod(last, width) + 1, width).equal(0)
+                    index <= first,
+                    index > last,
+                    te.floormod(index - last + te.floormod(last, width) + 1, width).equal(0),
                 )
                 inside.append(te.select(step < 0, down, up))
                 top = te.min2(first, extent - 1)
-                position = te.select(step < 0, te.floordiv(top - at, width), te.floordiv(at - first, width))
+                position = te.select(step < 0, te.floordiv(top - index, width), te.floordiv(index - first, width))
                 source.append(te.max2(te.min2(position, v.shape[axis] - 1), 0))
             return te.if_then_else(te.all(*inside), v[tuple(source)], data[i]) if inside else data[()]
 

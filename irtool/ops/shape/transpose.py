@@ -132,8 +132,8 @@ class ReverseSequence(Operator):
         shape = [1] * data.ndim
         shape[batch] = -1
         length = np.minimum(lengths, data.shape[seq]).reshape(shape)
-        at = np.arange(data.shape[seq]).reshape([-1 if a == seq else 1 for a in range(data.ndim)])
-        source = np.where(at < length, length - 1 - at, at)
+        steps = np.arange(data.shape[seq]).reshape([-1 if a == seq else 1 for a in range(data.ndim)])
+        source = np.where(steps < length, length - 1 - steps, steps)
         return np.take_along_axis(data, np.broadcast_to(source, data.shape), seq)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:

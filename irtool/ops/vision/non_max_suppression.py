@@ -245,9 +245,9 @@ def _write_indices(ib: Any, b: Any, positions: Any, indices: Any, named: Any, co
     (anchors,) = positions.shape
     n = ib.local("int32", 0)
     with ib.for_(anchors) as j:
-        at = ib.let(positions[j])
-        with ib.if_(at >= 0):
-            name = ib.let(te.cast(indices[b, te.max2(at, 0)], "int32"))
+        position = ib.let(positions[j])
+        with ib.if_(position >= 0):
+            name = ib.let(te.cast(indices[b, te.max2(position, 0)], "int32"))
             with ib.if_(name >= 0):
                 ib.store(named, (b, n()), name)
                 n.set(n() + 1)

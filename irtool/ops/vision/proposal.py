@@ -268,17 +268,17 @@ class Proposal(Operator):
     def _write(self, ib: Any, b: Any, boxes: Any, order: Any, removed: Any, candidates: int, out: Any) -> None:
         """Writes the loop that stores the boxes that stay, `(image, x1, y1, x2, y2)` each."""
         most = self.rpn_post_nms_top_n
-        at = ib.local("int32", 0)
-        with ib.for_(candidates) as j, ib.if_(te.all(removed[j].equal(0), at() < most)):
-            row = ib.let(b * most + at())
+        count = ib.local("int32", 0)
+        with ib.for_(candidates) as j, ib.if_(te.all(removed[j].equal(0), count() < most)):
+            row = ib.let(b * most + count())
             ib.store(out, (row, 0), te.cast(b, "float32"))
             for n in range(4):
                 ib.store(out, (row, n + 1), boxes[order[j], n])
-            at.set(at() + 1)
+            count.set(count() + 1)
         # There is always a box that stays: the first. Regions are repeated until there are enough.
-        with ib.for_(most) as j, ib.if_(j >= at()):
+        with ib.for_(most) as j, ib.if_(j >= count()):
             for n in range(5):
-                ib.store(out, (b * most + j, n), out[b * most + te.floormod(j, te.max2(at(), 1)), n])
+                ib.store(out, (b * most + j, n), out[b * most + te.floormod(j, te.max2(count(), 1)), n])
 
 
 def _f32(value: float) -> Any:

@@ -93,7 +93,7 @@ class RegularNonMaxSuppression(Operator):
             detections = [
                 (c, n) for c in range(self.num_classes) for n in self.select(boxes[b], scores[b, :, c + background])
             ]
-            detections.sort(key=lambda at: -scores[b, at[1], at[0] + background])
+            detections.sort(key=lambda detection: -scores[b, detection[1], detection[0] + background])
             for i, (c, n) in enumerate(detections[:most]):
                 corners[b, i], labels[b, i], best_scores[b, i] = boxes[b, n], c, scores[b, n, c + background]
             count[b] = min(len(detections), most)
@@ -161,14 +161,14 @@ def _insert(ib: Any, best: Sequence[Any], total: Any, most: int, entry: Sequence
     """Writes code that puts an entry behind all that score as much or more, in lists that hold `most` entries."""
     scores = best[-1]
     with ib.if_(te.any(total() < most, scores[most - 1] < entry[-1])):
-        at = ib.local("int32", te.minimum(total(), most - 1))
-        before = lambda: te.maximum(at() - 1, 0)  # noqa: E731
-        with ib.while_(te.all(at() > 0, scores[before()] < entry[-1])):
+        place = ib.local("int32", te.minimum(total(), most - 1))
+        before = lambda: te.maximum(place() - 1, 0)  # noqa: E731
+        with ib.while_(te.all(place() > 0, scores[before()] < entry[-1])):
             for column in best:
-                ib.store(column, (at(),), column[before()])
-            at.set(at() - 1)
+                ib.store(column, (place(),), column[before()])
+            place.set(place() - 1)
         for column, value in zip(best, entry, strict=True):
-            ib.store(column, (at(),), value)
+            ib.store(column, (place(),), value)
         total.set(te.minimum(total() + 1, most))
 
 

@@ -59,7 +59,7 @@ class YoloReorg(Operator):
             b, k, y, x = unflatten(flatten(i, out_type.shape), data.shape)
             pixel = te.floordiv(k, depth)
             row, column = y * s + te.floordiv(pixel, s), x * s + te.floormod(pixel, s)
-            at = flatten((b, te.floormod(k, depth), row, column), (n, depth, h * s, w * s))
-            return data[unflatten(at, data.shape)]
+            flat = flatten((b, te.floormod(k, depth), row, column), (n, depth, h * s, w * s))
+            return data[unflatten(flat, data.shape)]
 
         return te.compute(out_type.shape, element, name="yolo_reorg", tag="injective")

@@ -128,11 +128,11 @@ class ROIAlign(Operator):
             samples = self.sample_ratio if self.sample_ratio > 0 else max(_pixels(size, extent), 0)
             starts = low + np.arange(bins, dtype=np.float32) * size
             steps = (np.arange(samples, dtype=np.float32) + np.float32(0.5)) * size / np.float32(max(samples, 1))
-            at = (starts[:, None] + steps).reshape(-1)
-            inside = (at >= -1) & (at <= extent)
-            at = np.where(inside, np.clip(at, 0, extent - 1), 0).astype(np.float32)
-            base = np.floor(at).astype(np.int64)
-            t = at - base
+            coordinates = (starts[:, None] + steps).reshape(-1)
+            inside = (coordinates >= -1) & (coordinates <= extent)
+            coordinates = np.where(inside, np.clip(coordinates, 0, extent - 1), 0).astype(np.float32)
+            base = np.floor(coordinates).astype(np.int64)
+            t = coordinates - base
             grid.append((base, np.minimum(base + 1, extent - 1), samples))
             weights.append((inside, (1 - t).astype(np.float32), t.astype(np.float32)))
         (r0, r1, rows), (c0, c1, columns) = grid
@@ -164,9 +164,9 @@ class ROIAlign(Operator):
                 index = (image, c, row, column) if nchw else (image, row, column, c)
                 return te.cast(x[index], "float32")
 
-            def place(at: Any, extent: int) -> tuple[Any, Any, Any, Any]:
-                inside = te.all(at >= f32(-1), at <= f32(extent))
-                clipped = ib.let(te.select(inside, te.max2(te.min2(at, f32(extent - 1)), f32(0)), f32(0)))
+            def place(point: Any, extent: int) -> tuple[Any, Any, Any, Any]:
+                inside = te.all(point >= f32(-1), point <= f32(extent))
+                clipped = ib.let(te.select(inside, te.max2(te.min2(point, f32(extent - 1)), f32(0)), f32(0)))
                 base = ib.let(te.clip_index(te.floor(clipped), extent))
                 return inside, base, te.min2(base + 1, extent - 1), ib.let(clipped - te.cast(base, "float32"))
 
@@ -189,13 +189,13 @@ class ROIAlign(Operator):
                 ):
                     total = ib.local("float32", 0 if self.mode == "avg" else te.min_value("float32"))
                     with ib.for_(samples[0]) as i, ib.for_(samples[1]) as j:
-                        at = []
+                        point = []
                         for k, (p, q) in enumerate(((ph, i), (pw, j))):
                             start = low[k] + te.cast(p, "float32") * size[k]
                             step = (te.cast(q, "float32") + f32(0.5)) * size[k] / te.cast(samples[k], "float32")
-                            at.append(ib.let(start + step))
-                        in_y, y0, y1, ty = place(at[0], height)
-                        in_x, x0, x1, tx = place(at[1], width)
+                            point.append(ib.let(start + step))
+                        in_y, y0, y1, ty = place(point[0], height)
+                        in_x, x0, x1, tx = place(point[1], width)
                         left = pixel(image, c, y0, x0) * (f32(1) - ty) + pixel(image, c, y1, x0) * ty
                         right = pixel(image, c, y0, x1) * (f32(1) - ty) + pixel(image, c, y1, x1) * ty
                         value = ib.let(te.select(te.all(in_y, in_x), left * (f32(1) - tx) + right * tx, f32(0)))
@@ -295,9 +295,9 @@ class ROIPool(Operator):
                 ):
                     first, last = [], []
                     for k, p in enumerate((ph, pw)):
-                        at = te.cast(p, "float32")
-                        begin = te.cast(te.floor(at * size[k] + f32(EPSILON)), "int32") + low[k]
-                        end = te.cast(te.ceil((at + f32(1)) * size[k] - f32(EPSILON)), "int32") + low[k]
+                        cell = te.cast(p, "float32")
+                        begin = te.cast(te.floor(cell * size[k] + f32(EPSILON)), "int32") + low[k]
+                        end = te.cast(te.ceil((cell + f32(1)) * size[k] - f32(EPSILON)), "int32") + low[k]
                         first.append(clip(begin, extents[k]))
                         last.append(clip(end, extents[k]))
                     full = te.all(first[0] < last[0], first[1] < last[1])

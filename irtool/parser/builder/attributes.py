@@ -84,12 +84,12 @@ class Attributes(Leaves):
         return self._make_record(v[0], v[2], s, e)
 
     def record_of_variables(self, v: list, s: int, e: int) -> Any:
-        name, at, leading = plain_words(v[0], s)
+        name, offset, leading = plain_words(v[0], s)
         fields = []
         for word in leading:
-            value = (self.graph if word[1].isdecimal() else self.local)([word], at, at + len(word))
-            fields.append(("", value, at, at + len(word)))
-            at += len(word) + 2
+            value = (self.graph if word[1].isdecimal() else self.local)([word], offset, offset + len(word))
+            fields.append(("", value, offset, offset + len(word)))
+            offset += len(word) + 2
         return self._make_record(name, fields, s, e)
 
     def _make_record(self, name: str, fields: list, s: int, e: int) -> Any:

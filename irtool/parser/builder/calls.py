@@ -73,14 +73,14 @@ class Calls(Leaves):
 
     def plain_call(self, v: list, s: int, e: int) -> Expr:
         """`nn.dense(%3, %w)`, which is one word."""
-        name, at, leading = plain_words(v[0], s)
+        name, offset, leading = plain_words(v[0], s)
         values, args = self.graph_values, []
         for word in leading:
             value: Expr | None = values.get(word)
             if value is None:
-                value = (self.graph if word[1].isdecimal() else self.local)([word], at, at + len(word))
+                value = (self.graph if word[1].isdecimal() else self.local)([word], offset, offset + len(word))
             args.append(value)
-            at += len(word) + 2
+            offset += len(word) + 2
         function = self._ops.get(name)
         attrs = self._bare_attrs.get(function.operator) if function is not None else None
         if function is None or attrs is None:

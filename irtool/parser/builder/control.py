@@ -82,11 +82,11 @@ class Control(State):
         return self._pattern_of(v[0], [], s, e)
 
     def pattern_constructor_of_variables(self, v: list, s: int, e: int) -> tuple[Pattern, int]:
-        name, at, leading = plain_words(v[0], s)
+        name, offset, leading = plain_words(v[0], s)
         parts = []
         for word in leading:
-            parts.append(self._bind_pattern(word[1:], None, at, at + len(word)))
-            at += len(word) + 2
+            parts.append(self._bind_pattern(word[1:], None, offset, offset + len(word)))
+            offset += len(word) + 2
         return self._pattern_of(name, parts, s, e)
 
     def pattern_constructor_of(self, v: list, s: int, e: int) -> tuple[Pattern, int]:

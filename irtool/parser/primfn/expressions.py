@@ -222,34 +222,34 @@ class _Reader:
     def reduce(self, top: _Open, least: int) -> None:
         """Applies the signs that bind at least as strongly as one that comes next."""
         while top.signs:
-            sign, at = top.signs[-1]
+            sign, offset = top.signs[-1]
             if _PRECEDENCE.get(sign, _NEGATION) < max(least, 1):
                 return
             top.signs.pop()
             b = top.operands.pop()
             if sign == "!":
                 if b.dtype != "bool":
-                    raise self.tokens.wrong(f"! is of a bool, not of {b.dtype}", at)
+                    raise self.tokens.wrong(f"! is of a bool, not of {b.dtype}", offset)
                 top.operands.append(Not(b))
             elif sign == "negative":
-                top.operands.append(self.pair("-", Const(0, b.dtype), b, at))
+                top.operands.append(self.pair("-", Const(0, b.dtype), b, offset))
             else:
-                top.operands.append(self.pair(sign, top.operands.pop(), b, at))
+                top.operands.append(self.pair(sign, top.operands.pop(), b, offset))
 
-    def pair(self, sign: str, a: Expr, b: Expr, at: int) -> Expr:
+    def pair(self, sign: str, a: Expr, b: Expr, offset: int) -> Expr:
         if a.dtype != b.dtype:
-            raise self.tokens.wrong(f"{sign} is of two {a.dtype}, or of two {b.dtype}: operands have one dtype", at)
+            raise self.tokens.wrong(f"{sign} is of two {a.dtype}, or of two {b.dtype}: operands have one dtype", offset)
         if sign in _SWAPPED:
             sign, a, b = _SWAPPED[sign], b, a
         if sign in _COMPARISONS:
             return Binary(sign, a, b, "bool")
         if sign in _LOGICAL:
             if a.dtype != "bool":
-                raise self.tokens.wrong(f"{sign} is of bools, not of {a.dtype}", at)
+                raise self.tokens.wrong(f"{sign} is of bools, not of {a.dtype}", offset)
             return Binary(_LOGICAL[sign], a, b, "bool")
         if dtypes.is_float(a.dtype):
             if sign in ("%", "floordiv", "floormod"):
-                raise self.tokens.wrong(f"{sign} is of integers, not of {a.dtype}", at)
+                raise self.tokens.wrong(f"{sign} is of integers, not of {a.dtype}", offset)
         elif sign in _INTEGER_SIGNS:
             sign = _INTEGER_SIGNS[sign]
         return Binary(sign, a, b, a.dtype)

@@ -402,13 +402,13 @@ def _with_body(head: AllocateConst | Annotate, body: Stmt) -> Stmt:
 
 def _head(tokens: Tokens, first: int) -> Span:
     """The tokens of a statement up to its block."""
-    at = first
+    token = first
     depth = 0
-    while at < len(tokens.texts) - 1:
-        text = tokens.texts[at]
+    while token < len(tokens.texts) - 1:
+        text = tokens.texts[token]
         if text == "{" and not depth:
             break
         depth += (text in "([") - (text in ")]") if text else 0
-        at += 1
-    last = max(at - 1, first)
+        token += 1
+    last = max(token - 1, first)
     return Span(tokens.source, tokens.starts[first], tokens.starts[last] + len(tokens.texts[last]))

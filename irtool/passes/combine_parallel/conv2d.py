@@ -69,10 +69,10 @@ class _Conv2D(Combiner):
         results = [tensor(e).shape for e in (a, b)]
         if tensor(a.args[index]).dtype != tensor(b.args[index]).dtype or len(shapes[0]) != len(shapes[1]):
             return False
-        at = channel - len(results[0]) + len(shapes[0])
-        if at < 0 or any(s[at] != r[channel] for s, r in zip(shapes, results, strict=True)):
+        own_channel = channel - len(results[0]) + len(shapes[0])
+        if own_channel < 0 or any(s[own_channel] != r[channel] for s, r in zip(shapes, results, strict=True)):
             return False
-        return all(x == y for i, (x, y) in enumerate(zip(*shapes, strict=True)) if i != at)
+        return all(x == y for i, (x, y) in enumerate(zip(*shapes, strict=True)) if i != own_channel)
 
     def joined_axis(self, branches: Group) -> int:
         return _channel_axis(branches)

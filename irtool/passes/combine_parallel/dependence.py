@@ -48,7 +48,7 @@ class Dependence:
         if scope is None:
             return True
         bound = (self._binding.get(v) for v in free_variables(e))
-        return all(common_scope(at, scope) is at for at in bound if at is not None)
+        return all(common_scope(own_scope, scope) is own_scope for own_scope in bound if own_scope is not None)
 
     @cached_property
     def _scopes(self) -> Scopes:

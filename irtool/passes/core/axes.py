@@ -30,12 +30,12 @@ def broadcasts_on_axes(left: TensorType, right: TensorType, axes: Sequence[int])
         return None
     base = len(left.shape) - len(right.shape)
     squeezed: list[int] = []
-    at = 0
+    position = 0
     for i, extent in enumerate(left.shape):
-        if at < len(axes) and i == axes[at]:
+        if position < len(axes) and i == axes[position]:
             if i < base or extent != right.shape[i - base]:
                 return None
-            at += 1
+            position += 1
         elif i >= base:
             if right.shape[i - base] != 1:
                 return None

@@ -82,10 +82,10 @@ def weight_of(param: Var, ty: Type | None, data: Any, notes: tuple[str, ...] = (
 
 def declaration(param: Var) -> Span:
     """The place of a parameter, which knows the parameter's name."""
-    at = param.span
-    if at is None:
+    span = param.span
+    if span is None:
         return Span(Source("<parameters>", f"%{param.name}"), 0, 1 + len(param.name), param.name)
-    return Span(at.source, at.start, at.end, param.name)
+    return Span(span.source, span.start, span.end, param.name)
 
 
 def with_values(function: Function, values: Mapping[Var, Expr]) -> Function:

@@ -28,19 +28,19 @@ class ExprGraph:
         """The numbers of the operands of each node, in order."""
         result: list[list[int]] = [[] for _ in self.nodes]
         index = self.index
-        for at, e in enumerate(self.nodes):
+        for node_index, e in enumerate(self.nodes):
             if isinstance(e, Let):
                 self._feed(result, index[e.value], index[e.var])
-                self._feed(result, index[e.body], at)
+                self._feed(result, index[e.body], node_index)
             elif isinstance(e, Match):
                 for clause in e.clauses:
                     for v in bound_vars(clause.pattern):
                         self._feed(result, index[e.data], index[v])
-                    self._feed(result, index[clause.body], at)
+                    self._feed(result, index[clause.body], node_index)
             else:
                 for child in children(e):
                     if child in index:
-                        self._feed(result, index[child], at)
+                        self._feed(result, index[child], node_index)
         return result
 
     @staticmethod

@@ -159,10 +159,10 @@ class Matcher:
         seen = {start}
         stack = [(start, iter(graph.inputs[start]))]
         while stack:
-            at, inputs = stack[-1]
+            node_index, inputs = stack[-1]
             for source in inputs:
                 node = graph.nodes[source]
-                if is_call_position(graph.nodes[at], node):
+                if is_call_position(graph.nodes[node_index], node):
                     continue
                 self._once = True
                 if self._visit(p.parent, node):

@@ -31,8 +31,8 @@ def take(e: Call, types: Types) -> tuple[Expr, AnyAffine]:
     x, indices = e.args
     now = tensor_type(types, x)
     _scalar(now.scale)
-    at = e.attrs
-    return call("take", x, indices, batch_dims=at.batch_dims, axis=at.axis, mode=at.mode), now
+    attrs = e.attrs
+    return call("take", x, indices, batch_dims=attrs.batch_dims, axis=attrs.axis, mode=attrs.mode), now
 
 
 def _scalar(e: Expr) -> float:

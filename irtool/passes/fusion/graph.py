@@ -86,9 +86,9 @@ def _leaf(graph: DataflowGraph, e: Expr) -> None:
 
 
 def _refer(graph: DataflowGraph, e: Expr) -> None:
-    at = graph.index.get(e)
-    if at is not None:
-        graph.external[at] = True
+    node_index = graph.index.get(e)
+    if node_index is not None:
+        graph.external[node_index] = True
 
 
 def _refer_to_children(graph: DataflowGraph, e: Expr) -> None:
@@ -97,9 +97,9 @@ def _refer_to_children(graph: DataflowGraph, e: Expr) -> None:
 
 
 def _edge(graph: DataflowGraph, source: Expr, user: int, pattern: int) -> None:
-    at = graph.index.get(source)
-    if at is not None:
-        graph.outputs[at].append((user, pattern))
+    node_index = graph.index.get(source)
+    if node_index is not None:
+        graph.outputs[node_index].append((user, pattern))
 
 
 def _function(graph: DataflowGraph, e: Function) -> None:
@@ -121,24 +121,24 @@ def _constant(graph: DataflowGraph, e: Constant) -> None:
 
 
 def _call(graph: DataflowGraph, e: Call) -> None:
-    at = graph.index[e]
+    node_index = graph.index[e]
     if not isinstance(e.op, Op):
         _refer(graph, e.op)
         for arg in e.args:
-            _edge(graph, arg, at, Pattern.OPAQUE)
+            _edge(graph, arg, node_index, Pattern.OPAQUE)
         return
     pattern = pattern_of(e)
-    graph.patterns[at] = pattern
+    graph.patterns[node_index] = pattern
     if pattern != Pattern.BROADCAST:
         for arg in e.args:
-            _edge(graph, arg, at, pattern)
+            _edge(graph, arg, node_index, pattern)
         return
     result = e.checked_type
     for arg in e.args:
         # A broadcasting operator reads an operand of the result's own shape element by element.
         seen = arg.checked_type
         same = isinstance(seen, TensorType) and isinstance(result, TensorType) and seen.shape == result.shape
-        _edge(graph, arg, at, Pattern.ELEMWISE if same else pattern)
+        _edge(graph, arg, node_index, Pattern.ELEMWISE if same else pattern)
 
 
 def pattern_of(e: Call) -> int:
@@ -157,11 +157,11 @@ def is_dynamic(t: Type | None) -> bool:
 
 
 def _tuple(graph: DataflowGraph, e: Tuple) -> None:
-    at = graph.index[e]
-    graph.patterns[at] = Pattern.TUPLE
+    node_index = graph.index[e]
+    graph.patterns[node_index] = Pattern.TUPLE
     for f in e.fields:
         if isinstance(f.checked_type, TensorType):
-            _edge(graph, f, at, Pattern.INJECTIVE)
+            _edge(graph, f, node_index, Pattern.INJECTIVE)
         else:
             _refer(graph, f)
 
@@ -170,9 +170,9 @@ def _tuple_get_item(graph: DataflowGraph, e: TupleGetItem) -> None:
     t = e.tuple.checked_type
     # A kernel takes tensors and flat tuples of tensors; nothing else may end up on its border.
     if isinstance(t, TupleType) and t.is_flat:
-        at = graph.index[e]
-        graph.patterns[at] = Pattern.INJECTIVE
-        _edge(graph, e.tuple, at, Pattern.INJECTIVE)
+        node_index = graph.index[e]
+        graph.patterns[node_index] = Pattern.INJECTIVE
+        _edge(graph, e.tuple, node_index, Pattern.INJECTIVE)
     else:
         _refer(graph, e.tuple)
 

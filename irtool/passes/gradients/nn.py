@@ -132,31 +132,31 @@ def batch_matmul(s: GradientSite) -> list[Expr]:
 def conv2d(s: GradientSite) -> list[Expr]:
     """A transposed convolution for the data, a correlation of data and gradient for the weight (NCHW, OIHW)."""
     data, weight = s.args
-    at = s.attrs
-    if at.data_layout != "NCHW" or at.kernel_layout != "OIHW" or at.out_layout not in ("", "NCHW"):
+    attrs = s.attrs
+    if attrs.data_layout != "NCHW" or attrs.kernel_layout != "OIHW" or attrs.out_layout not in ("", "NCHW"):
         raise IrError(
-            f"the gradient of nn.conv2d is defined for NCHW data and OIHW kernels, not {at.data_layout} and {at.kernel_layout}",
+            f"the gradient of nn.conv2d is defined for NCHW data and OIHW kernels, not {attrs.data_layout} and {attrs.kernel_layout}",
             s.out.span,
             code=NoGradient,
         )
     assert isinstance(s.type, TensorType)
     in_hw, kernel_hw = s.shape(0)[2:], s.shape(1)[2:]
     out_hw = list(s.type.static_shape[2:])
-    top, left, bottom, right = _four(at.padding)
+    top, left, bottom, right = _four(attrs.padding)
     around = (top + bottom, left + right)
     reached = [
         (o - 1) * int(t) - p + int(d) * (k - 1) + 1
-        for o, t, p, d, k in zip(out_hw, at.strides, around, at.dilation, kernel_hw, strict=True)
+        for o, t, p, d, k in zip(out_hw, attrs.strides, around, attrs.dilation, kernel_hw, strict=True)
     ]
-    out_dtype = at.out_dtype or s.dtype
+    out_dtype = attrs.out_dtype or s.dtype
     of_data = call(
         "nn.conv2d_transpose",
         s.grad,
         weight,
-        strides=at.strides,
-        padding=_four(at.padding),
-        dilation=at.dilation,
-        groups=at.groups,
+        strides=attrs.strides,
+        padding=_four(attrs.padding),
+        dilation=attrs.dilation,
+        groups=attrs.groups,
         output_padding=[i - r for i, r in zip(in_hw, reached, strict=True)],
         kernel_layout="IOHW",
         out_dtype=out_dtype,
@@ -167,15 +167,15 @@ def conv2d(s: GradientSite) -> list[Expr]:
         "nn.conv2d_backward_weight",
         s.grad,
         data,
-        strides=at.strides,
-        padding=at.padding,
-        dilation=at.dilation,
-        groups=at.groups,
-        channels=s.shape(1)[0] if at.channels is None and at.groups > 1 else at.channels,
+        strides=attrs.strides,
+        padding=attrs.padding,
+        dilation=attrs.dilation,
+        groups=attrs.groups,
+        channels=s.shape(1)[0] if attrs.channels is None and attrs.groups > 1 else attrs.channels,
         kernel_size=kernel_hw,
-        data_layout=at.out_layout or at.data_layout,
-        kernel_layout=at.data_layout,
-        out_layout=at.kernel_layout,
+        data_layout=attrs.out_layout or attrs.data_layout,
+        kernel_layout=attrs.data_layout,
+        out_layout=attrs.kernel_layout,
         out_dtype=out_dtype,
     )
     return [
@@ -197,27 +197,27 @@ def _dilation(s: GradientSite) -> tuple[int, ...]:
 
 def _require_one_layout(s: GradientSite) -> None:
     """Raises IrError for results in another layout, which the operators that compute gradients of pools do not have."""
-    at = s.attrs
-    if at.out_layout not in ("", at.layout):
-        raise s.refuse(f"is defined for results of the data's layout, {at.layout}, not {at.out_layout}")
+    attrs = s.attrs
+    if attrs.out_layout not in ("", attrs.layout):
+        raise s.refuse(f"is defined for results of the data's layout, {attrs.layout}, not {attrs.out_layout}")
 
 
 @gradient("nn.max_pool2d")
 def max_pool2d(s: GradientSite) -> list[Expr]:
     """To the maximum of each window."""
     _require_one_layout(s)
-    at = s.attrs
+    attrs = s.attrs
     return [
         call(
             "nn.max_pool2d_grad",
             s.grad,
             s.args[0],
-            pool_size=at.pool_size,
-            strides=at.strides,
+            pool_size=attrs.pool_size,
+            strides=attrs.strides,
             dilation=_dilation(s),
-            padding=at.padding,
-            layout=at.layout,
-            ceil_mode=at.ceil_mode,
+            padding=attrs.padding,
+            layout=attrs.layout,
+            ceil_mode=attrs.ceil_mode,
         )
     ]
 
@@ -226,19 +226,19 @@ def max_pool2d(s: GradientSite) -> list[Expr]:
 def avg_pool2d(s: GradientSite) -> list[Expr]:
     """Evenly over each window."""
     _require_one_layout(s)
-    at = s.attrs
+    attrs = s.attrs
     return [
         call(
             "nn.avg_pool2d_grad",
-            _by_counted_padding(s) if at.ceil_mode and at.count_include_pad else s.grad,
+            _by_counted_padding(s) if attrs.ceil_mode and attrs.count_include_pad else s.grad,
             s.args[0],
-            pool_size=at.pool_size,
-            strides=at.strides,
+            pool_size=attrs.pool_size,
+            strides=attrs.strides,
             dilation=_dilation(s),
-            padding=at.padding,
-            layout=at.layout,
-            ceil_mode=at.ceil_mode,
-            count_include_pad=at.count_include_pad,
+            padding=attrs.padding,
+            layout=attrs.layout,
+            ceil_mode=attrs.ceil_mode,
+            count_include_pad=attrs.count_include_pad,
         )
     ]
 
@@ -248,13 +248,13 @@ def _by_counted_padding(s: GradientSite) -> Expr:
     and `nn.avg_pool2d_grad` divides by the extents of the window."""
     import numpy as np
 
-    at = s.attrs
+    attrs = s.attrs
     rank = len(s.shape())
-    axes = spatial_axes(at.layout, "HW", rank)
+    axes = spatial_axes(attrs.layout, "HW", rank)
     assert isinstance(s.type, TensorType)
     factor: np.ndarray = np.ones([1] * rank)
-    pads = pad_amounts(at.padding, 2)
-    for axis, kernel, stride, gap, pad in zip(axes, at.pool_size, at.strides, at.dilation, pads, strict=True):
+    pads = pad_amounts(attrs.padding, 2)
+    for axis, kernel, stride, gap, pad in zip(axes, attrs.pool_size, attrs.strides, attrs.dilation, pads, strict=True):
         counts = window_counts(s.shape()[axis], kernel, stride, pad, gap, s.type.static_shape[axis], True)
         factor = factor * (kernel / counts).reshape([-1 if a == axis else 1 for a in range(rank)])
     return s.grad if (factor == 1).all() else multiply(s.grad, array_constant(factor, s.dtype))

@@ -100,9 +100,9 @@ def strided_slice(s: GradientSite) -> list[Expr]:
     if bounds is None:
         if 0 in _static(s.type):
             return [zeros_like(x)]
-        bounds, turned = _ascending_bounds(s)
+        bounds, backward_axes = _ascending_bounds(s)
         grad = s.grad
-        for axis in turned:
+        for axis in backward_axes:
             grad = call("reverse", grad, axis=axis)
         return [call("strided_set", zeros_like(x), grad, *(tensor_constant(list(v), "int32") for v in bounds))]
     return [call("strided_set", zeros_like(x), s.grad, *(tensor_constant(list(v), "int32") for v in bounds))]
@@ -114,12 +114,12 @@ Bounds = tuple[list[int], list[int], list[int]]
 
 def _plain_bounds(s: GradientSite) -> Bounds | None:
     """The bounds as the attributes give them, which is TVM's form, where they mean the same to `strided_set`."""
-    at = s.attrs
-    if at.axes is not None or None in (*at.begin, *at.end, *at.strides):
+    attrs = s.attrs
+    if attrs.axes is not None or None in (*attrs.begin, *attrs.end, *attrs.strides):
         return None
-    begin, end = [int(b) for b in at.begin], [int(e) for e in at.end]
-    strides = [int(v) for v in at.strides]
-    if at.slice_mode == "size":
+    begin, end = [int(b) for b in attrs.begin], [int(e) for e in attrs.end]
+    strides = [int(v) for v in attrs.strides]
+    if attrs.slice_mode == "size":
         if len(begin) != len(end):
             return None
         end = [s.shape()[i] if n == -1 else b + n for i, (b, n) in enumerate(zip(begin, end, strict=True))]
@@ -151,15 +151,15 @@ def _ascending_bounds(s: GradientSite) -> tuple[Bounds, list[int]]:
     """The bounds of each axis with positive strides and indices within it, and the axes that were taken backward."""
     shape = s.shape()
     begin, end, strides = [0] * len(shape), list(shape), [1] * len(shape)
-    turned = []
+    backward_axes = []
     for r in s.attrs.ranges(len(shape)):
         first, count = r.within(shape[r.axis])
         last = first + (count - 1) * r.stride
         if r.stride < 0:
             first, last = last, first
-            turned.append(r.axis)
+            backward_axes.append(r.axis)
         begin[r.axis], end[r.axis], strides[r.axis] = first, last + 1, abs(r.stride)
-    return (begin, end, strides), turned
+    return (begin, end, strides), backward_axes
 
 
 def _static(t: Type) -> tuple[int, ...]:

@@ -30,19 +30,19 @@ def convolution(e: Call, operands: Sequence[Operand], shape: tuple[Any, ...]) ->
     x, w = operands
     if not (isinstance(x, QuantizedTensor) and isinstance(w, QuantizedTensor)):
         return None
-    at = e.attrs
-    kernel = at.kernel_layout
+    attrs = e.attrs
+    kernel = attrs.kernel_layout
     if e.op_name == "nn.conv2d":
         out, groups = kernel.index("O") if len(kernel) == 4 else -1, 1
     else:
-        out, groups = kernel.index("O") if len(kernel) == 4 else -1, at.groups
-    if out < 0 or groups != 1 or len(at.data_layout) != 4 or at.kernel_size is None:
+        out, groups = kernel.index("O") if len(kernel) == 4 else -1, attrs.groups
+    if out < 0 or groups != 1 or len(attrs.data_layout) != 4 or attrs.kernel_size is None:
         return None
     if not x.is_uniform or not _is_by_channel(w, out) or (e.op_name == "nn.conv2d_transpose" and int(np.any(w.zero))):
         return None
     steps = prod(w.shape) // w.shape[out]
-    channel = Layout.parse(at.out_layout or at.data_layout).index("C")
-    product = _product(f"qnn.{e.op_name[3:]}", (x, w), steps, out, attributes_of(at, "out_dtype"))
+    channel = Layout.parse(attrs.out_layout or attrs.data_layout).index("C")
+    product = _product(f"qnn.{e.op_name[3:]}", (x, w), steps, out, attributes_of(attrs, "out_dtype"))
     return None if product is None else _result(*product, x, w, shape, channel)
 
 

@@ -21,8 +21,8 @@ _SUMS = 16
 @alteration("nn.conv2d")
 def blocked(old: Call, new: Call, target: Target) -> Call | None:
     """A convolution in `NCHW[x]c`; None unless it is in NCHW, and has one group or a kernel for each channel."""
-    at = old.attrs
-    if at.data_layout != "NCHW" or at.kernel_layout != "OIHW":
+    attrs = old.attrs
+    if attrs.data_layout != "NCHW" or attrs.kernel_layout != "OIHW":
         return None
     data, weight = old.args[0].checked_type, old.args[1].checked_type
     if not isinstance(data, TensorType) or not isinstance(weight, TensorType) or not weight.is_static:
@@ -31,8 +31,8 @@ def blocked(old: Call, new: Call, target: Target) -> Call | None:
     if not isinstance(channels, int) or 0 in (channels, filters):
         return None
     op = "nn.contrib_conv2d_NCHWc"
-    if at.groups != 1:
-        if not at.groups == channels == filters or depth != 1 or any(d != 1 for d in at.dilation):
+    if attrs.groups != 1:
+        if not attrs.groups == channels == filters or depth != 1 or any(d != 1 for d in attrs.dilation):
             return None
         op = "nn.contrib_depthwise_conv2d_NCHWc"
         block = largest_block(filters, vector_lanes(target))

@@ -125,8 +125,8 @@ def adjust_factors(layout: Layout, old: Layout, shape: tuple[object, ...]) -> La
     for a in layout.axes:
         factor = a.factor
         if not a.is_primal:
-            at = old.index(a.primal)
-            if at == -1 or (shape[at] == 1 and a.letter not in old):
+            primal_axis = old.index(a.primal)
+            if primal_axis == -1 or (shape[primal_axis] == 1 and a.letter not in old):
                 factor = 1
             else:
                 factor = layout.factor(a.primal)

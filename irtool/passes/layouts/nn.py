@@ -11,17 +11,19 @@ parse = Layout.parse
 @shared_layout_rule("convolution")
 def convolution(s: LayoutSite) -> Layouts:
     """The layouts of the attributes: other operators are made to fit convolutions, not the other way round."""
-    at = s.attrs
-    result = getattr(at, "out_layout", "") or at.data_layout  # one of few bits has no layout of its own for the result
-    return Layouts((parse(at.data_layout), parse(at.kernel_layout)), (parse(result),), at)
+    attrs = s.attrs
+    result = (
+        getattr(attrs, "out_layout", "") or attrs.data_layout
+    )  # one of few bits has no layout of its own for the result
+    return Layouts((parse(attrs.data_layout), parse(attrs.kernel_layout)), (parse(result),), attrs)
 
 
 @layout_rule("nn.deformable_conv2d")
 def deformable(s: LayoutSite) -> Layouts:
     """Data and offsets in the data's layout."""
-    at = s.attrs
-    data = parse(at.data_layout)
-    return Layouts((data, data, parse(at.kernel_layout)), (parse(at.out_layout or at.data_layout),), at)
+    attrs = s.attrs
+    data = parse(attrs.data_layout)
+    return Layouts((data, data, parse(attrs.kernel_layout)), (parse(attrs.out_layout or attrs.data_layout),), attrs)
 
 
 @layout_rule("qnn.conv2d", "qnn.conv2d_transpose")
@@ -48,11 +50,11 @@ def dilation(s: LayoutSite) -> Layouts:
 @shared_layout_rule("pooling")
 def pooling(s: LayoutSite) -> Layouts:
     """The layout that comes in, unless the attributes insist on theirs."""
-    at = s.attrs
-    if not at.out_layout and s.new is not None and s.new[0] is not None:
-        at = s.replaced(layout=s.new[0].name)
-    layout = parse(at.layout)
-    return Layouts((layout,), (layout,), at)
+    attrs = s.attrs
+    if not attrs.out_layout and s.new is not None and s.new[0] is not None:
+        attrs = s.replaced(layout=s.new[0].name)
+    layout = parse(attrs.layout)
+    return Layouts((layout,), (layout,), attrs)
 
 
 @layout_rule("qnn.avg_pool2d")
@@ -65,27 +67,27 @@ def quantized_pooling(s: LayoutSite) -> Layouts:
 @layout_rule("nn.upsampling", "dyn.nn.upsampling", "nn.upsampling3d", "dyn.nn.upsampling3d")
 def upsampling(s: LayoutSite) -> Layouts:
     """The layout that comes in, if height, width (and depth) are where they were and not split."""
-    at = s.attrs
+    attrs = s.attrs
     if s.new is not None and s.new[0] is not None:
-        own, now = parse(at.layout), s.new[0]
+        own, now = parse(attrs.layout), s.new[0]
         same = all(now.index(a) == own.index(a) for a in "HW") and not any(a in now for a in "hw")
         if same and ("D" not in now or (now.index("D") == own.index("D") and "d" not in now)):
-            at = s.replaced(layout=now.name)
-    layout = parse(at.layout)
+            attrs = s.replaced(layout=now.name)
+    layout = parse(attrs.layout)
     rest = (CHANNEL,) * (len(s.old) - 1)
-    return Layouts((layout, *rest), (layout,), at)
+    return Layouts((layout, *rest), (layout,), attrs)
 
 
 @layout_rule("image.resize1d", "image.resize2d")
 def resize(s: LayoutSite) -> Layouts:
     """The layout that comes in, if it has as many axes."""
-    at = s.attrs
+    attrs = s.attrs
     if s.moved is not None:
         old, new = s.moved
-        if new != old and parse(at.layout) == old and len(new) == len(old):
-            at = s.replaced(layout=new.name)
-    layout = parse(at.layout)
-    return Layouts((layout,), (layout,), at)
+        if new != old and parse(attrs.layout) == old and len(new) == len(old):
+            attrs = s.replaced(layout=new.name)
+    layout = parse(attrs.layout)
+    return Layouts((layout,), (layout,), attrs)
 
 
 @layout_rule("vision.roi_align", "vision.roi_pool")
@@ -103,18 +105,18 @@ def regions(s: LayoutSite) -> Layouts:
 def pad(s: LayoutSite) -> Layouts:
     """The layout that comes in, if no padded axis was split; the value is a scalar."""
     scalar = Layout(())
-    at = s.attrs
+    attrs = s.attrs
     if s.moved is None:
-        return Layouts((s.old[0], scalar), (s.old[0],), at)
+        return Layouts((s.old[0], scalar), (s.old[0],), attrs)
     old, new = s.moved
-    widths = {a.letter: w for a, w in zip(old.axes, at.pad_width, strict=True)}
+    widths = {a.letter: w for a, w in zip(old.axes, attrs.pad_width, strict=True)}
     moved = []
     for a in new.axes:
         if a.is_primal and a.letter in widths:
             moved.append(widths[a.letter])
             continue
         if any(w != 0 for w in widths[a.primal]):
-            return Layouts((old, scalar), (old,), at)
+            return Layouts((old, scalar), (old,), attrs)
         moved.append(widths[a.primal])
     return Layouts((new, scalar), (new,), s.replaced(pad_width=tuple(moved)))
 
@@ -147,15 +149,15 @@ def prelu(s: LayoutSite) -> Layouts:
 @layout_rule("nn.batch_norm")
 def batch_norm(s: LayoutSite) -> Layouts:
     """Any; the channel axis moves along."""
-    layout, at = _move_axis(s)
-    return Layouts((layout, *(CHANNEL,) * 4), (layout, CHANNEL, CHANNEL), at)
+    layout, attrs = _move_axis(s)
+    return Layouts((layout, *(CHANNEL,) * 4), (layout, CHANNEL, CHANNEL), attrs)
 
 
 @layout_rule("nn.instance_norm", "nn.layer_norm")
 def normalisation(s: LayoutSite) -> Layouts:
     """Any; the axis moves along."""
-    layout, at = _move_axis(s)
-    return Layouts((layout, CHANNEL, CHANNEL), (layout,), at)
+    layout, attrs = _move_axis(s)
+    return Layouts((layout, CHANNEL, CHANNEL), (layout,), attrs)
 
 
 def _move_axis(s: LayoutSite) -> tuple[MaybeLayout, object]:

@@ -115,14 +115,14 @@ def slice_like(s: LayoutSite) -> Layouts:
 @layout_rule("sum", "all", "any", "max", "min", "mean", "prod", "argmax", "argmin", "variance")
 def reduce(s: LayoutSite) -> Layouts:
     """Reduced axes move along, split ones with both of their parts."""
-    at = s.attrs
+    op_attrs = s.attrs
     layout = s.old[0] if s.new is None else s.new[0]
     old = s.old[0]
     if layout is None or old is None:
         return unknown(s)
     rank = len(s.shape())
-    axes = [a % rank for a in at.axis] if at.axis is not None else list(range(rank))
-    exclude = at.exclude and at.axis is not None
+    axes = [a % rank for a in op_attrs.axis] if op_attrs.axis is not None else list(range(rank))
+    exclude = op_attrs.exclude and op_attrs.axis is not None
     reduced = {old.axes[a].letter for a in axes}
     if exclude:
         reduced = {a.letter for a in old.axes} - reduced
@@ -130,13 +130,13 @@ def reduce(s: LayoutSite) -> Layouts:
     for i, a in enumerate(layout.axes):
         if a.primal in reduced:
             new_axes.append(i)
-            if at.keepdims:
+            if op_attrs.keepdims:
                 remaining.append(a if a.is_primal else LayoutAxis(a.letter, 1))
         else:
             remaining.append(a)
     if not remaining:
         return unknown(s)  # a scalar has no layout
-    attrs = at
+    attrs = op_attrs
     if s.new is not None and axes:
         if exclude:
             new_axes = [i for i in range(len(layout)) if i not in new_axes]
@@ -165,11 +165,11 @@ def strided_slice(s: LayoutSite) -> Layouts:
 
 def _permuted(s: LayoutSite, old: Layout, new: Layout) -> Any:
     """The slice after its axes changed places."""
-    at = s.attrs
-    begin, end = list(at.begin or ()), list(at.end or ())
-    strides = [1 if at.slice_mode == "size" else v for v in at.strides or ()]
-    if at.axes is not None:
-        return s.replaced(axes=tuple(new.index(old.axes[a].letter) for a in at.axes), strides=tuple(strides))
+    attrs = s.attrs
+    begin, end = list(attrs.begin or ()), list(attrs.end or ())
+    strides = [1 if attrs.slice_mode == "size" else v for v in attrs.strides or ()]
+    if attrs.axes is not None:
+        return s.replaced(axes=tuple(new.index(old.axes[a].letter) for a in attrs.axes), strides=tuple(strides))
     moved: list[tuple[int, int, int]] = []
     for a in new.axes:
         i = old.index(a.letter)
@@ -184,9 +184,9 @@ def _permuted(s: LayoutSite, old: Layout, new: Layout) -> Any:
 
 def _divided(s: LayoutSite, old: Layout, new: Layout) -> Any:
     """The slice after some of its axes were split."""
-    at = s.attrs
-    begin, end, strides = list(at.begin or ()), list(at.end or ()), list(at.strides or ())
-    axes = at.axes if at.axes is not None else range(len(begin))
+    attrs = s.attrs
+    begin, end, strides = list(attrs.begin or ()), list(attrs.end or ()), list(attrs.strides or ())
+    axes = attrs.axes if attrs.axes is not None else range(len(begin))
     new_begin, new_end = [], []
     for i, axis in enumerate(axes):
         factor = new.factor(old.axes[axis].letter)
@@ -197,13 +197,13 @@ def _divided(s: LayoutSite, old: Layout, new: Layout) -> Any:
             continue
         if i < len(strides) and strides[i] != 1:
             return None
-        if at.axes is None and at.slice_mode == "size":
+        if attrs.axes is None and attrs.slice_mode == "size":
             last = s.shape()[axis] if last < 0 else first + last
         if first % factor or last % factor:
             return None
         new_begin.append(first // factor)
         new_end.append(last // factor)
     changes: dict[str, Any] = {"begin": tuple(new_begin), "end": tuple(new_end)}
-    if at.axes is not None:
-        changes["axes"] = tuple(new.index(old.axes[a].letter) for a in at.axes)
+    if attrs.axes is not None:
+        changes["axes"] = tuple(new.index(old.axes[a].letter) for a in attrs.axes)
     return s.replaced(**changes)

@@ -24,15 +24,15 @@ def _reorder(e: Expr, now: str, target: str) -> Expr:
 def conv2d_transpose(s: LegalizationSite) -> Expr | None:
     """NHWC data is brought to NCHW and back; kernels to IOHW."""
     data, kernel = s.args
-    at = s.attrs
-    if at.data_layout not in ("NCHW", "NHWC") or len(at.kernel_layout) != 4:
+    attrs = s.attrs
+    if attrs.data_layout not in ("NCHW", "NHWC") or len(attrs.kernel_layout) != 4:
         return None
-    kernel = _reorder(kernel, at.kernel_layout, "IOHW")
-    attributes = attributes_of(at, data_layout="NCHW", kernel_layout="IOHW")
-    if at.data_layout == "NCHW":
+    kernel = _reorder(kernel, attrs.kernel_layout, "IOHW")
+    attributes = attributes_of(attrs, data_layout="NCHW", kernel_layout="IOHW")
+    if attrs.data_layout == "NCHW":
         return call("nn.conv2d_transpose", data, kernel, **attributes)
     out = call("nn.conv2d_transpose", _permute(data, (0, 3, 1, 2)), kernel, **attributes)
-    return out if at.out_layout else _permute(out, (0, 2, 3, 1))  # else it is in that layout already
+    return out if attrs.out_layout else _permute(out, (0, 2, 3, 1))  # else it is in that layout already
 
 
 _CONV3D_KERNELS = {"DHWIO": (4, 3, 0, 1, 2), "DHWOI": (3, 4, 0, 1, 2), "IODHW": (1, 0, 2, 3, 4), "OIDHW": None}
@@ -43,14 +43,14 @@ _CONV3D_KERNELS = {"DHWIO": (4, 3, 0, 1, 2), "DHWOI": (3, 4, 0, 1, 2), "IODHW": 
 def conv3d_transpose(s: LegalizationSite) -> Expr | None:
     """NDHWC data is brought to NCDHW and back."""
     data, kernel = s.args
-    at = s.attrs
-    if at.data_layout != "NDHWC" or at.kernel_layout not in _CONV3D_KERNELS:
+    attrs = s.attrs
+    if attrs.data_layout != "NDHWC" or attrs.kernel_layout not in _CONV3D_KERNELS:
         return None
-    axes = _CONV3D_KERNELS[at.kernel_layout]
+    axes = _CONV3D_KERNELS[attrs.kernel_layout]
     kernel = kernel if axes is None else _permute(kernel, axes)
-    attributes = attributes_of(at, data_layout="NCDHW", kernel_layout="OIDHW")
+    attributes = attributes_of(attrs, data_layout="NCDHW", kernel_layout="OIDHW")
     out = call("nn.conv3d_transpose", _permute(data, (0, 4, 1, 2, 3)), kernel, **attributes)
-    return out if at.out_layout else _permute(out, (0, 2, 3, 4, 1))
+    return out if attrs.out_layout else _permute(out, (0, 2, 3, 4, 1))
 
 
 @legalization(LEGALIZE, "take")
@@ -66,35 +66,35 @@ def take(s: LegalizationSite) -> Expr | None:
 def conv2d_backward_weight(s: LegalizationSite) -> Expr | None:
     """A convolution of the data by the gradient, one group for each channel and image, summed over images (NCHW, OIHW)."""
     grad, data = s.args
-    at = s.attrs
+    attrs = s.attrs
     (batch, channels, *size), (_, filters, *steps) = s.shape(1), s.shape(0)
     t = s.type
     assert isinstance(t, TensorType)
-    if s.native or (at.data_layout, at.kernel_layout, at.out_layout) != ("NCHW", "NCHW", "OIHW"):
+    if s.native or (attrs.data_layout, attrs.kernel_layout, attrs.out_layout) != ("NCHW", "NCHW", "OIHW"):
         return None
     if 0 in (*s.shape(0), *s.shape(1)):
         return None  # its tensor expression knows every layout
-    if at.groups not in (1, channels):
+    if attrs.groups not in (1, channels):
         return None  # the repeated filters would meet the channels of other groups, as they do in TVM
     kernel = list(t.static_shape[2:])
-    per_group = channels // at.groups
-    (top, bottom), (left, right) = pad_amounts(at.padding, 2)
+    per_group = channels // attrs.groups
+    (top, bottom), (left, right) = pad_amounts(attrs.padding, 2)
     tiled = call("tile", grad, reps=[1, per_group, 1, 1])
     flat = call("reshape", tiled, newshape=[-1, 1, 0, 0])
     out: Expr = call(
         "nn.conv2d",
         call("reshape", data, newshape=[1, -1, 0, 0]),
         flat,
-        strides=at.dilation,
+        strides=attrs.dilation,
         padding=(top, left, bottom, right),
-        dilation=at.strides,
+        dilation=attrs.strides,
         groups=channels * batch,
-        out_dtype=at.out_dtype if s.tensor(0).dtype == s.tensor(1).dtype else t.dtype,
+        out_dtype=attrs.out_dtype if s.tensor(0).dtype == s.tensor(1).dtype else t.dtype,
     )
     around = (top + bottom, left + right)
     reached = [
         (n - (g - 1) * stride - 1 + p) // dilation + 1
-        for n, g, stride, p, dilation in zip(size, steps, at.strides, around, at.dilation, strict=True)
+        for n, g, stride, p, dilation in zip(size, steps, attrs.strides, around, attrs.dilation, strict=True)
     ]
     out = reshape_to(out, (batch, per_group, filters, *reached))
     out = call("sum", out, axis=[0], keepdims=False, exclude=False)

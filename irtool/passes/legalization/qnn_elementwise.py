@@ -33,7 +33,7 @@ from .rule import QNN_CANONICALIZE, LegalizationSite, legalization
 @legalization(QNN_CANONICALIZE, "qnn.requantize")
 def requantize_call(s: LegalizationSite) -> Expr:
     """Subtract the zero point, multiply by the ratio of scales, add the new zero point, clip."""
-    at = s.attrs
+    attrs = s.attrs
     assert isinstance(s.type, TensorType)
     data, *scales_and_zeros = s.args
     in_scale, in_zero, out_scale, out_zero = scales_and_zeros
@@ -45,9 +45,9 @@ def requantize_call(s: LegalizationSite) -> Expr:
         out_scale,
         out_zero,
         s.type.dtype,
-        at.axis,
-        at.rounding,
-        at.compute_dtype,
+        attrs.axis,
+        attrs.rounding,
+        attrs.compute_dtype,
         s.target,
     )
 
@@ -115,7 +115,7 @@ def qnn_subtract(s: LegalizationSite) -> Expr:
 def qnn_multiply(s: LegalizationSite) -> Expr:
     """(a - za) * (b - zb), which has scale sa * sb and zero point 0, requantized."""
     lhs, rhs, lhs_scale, lhs_zero, rhs_scale, rhs_zero, scale, zero = s.args
-    t, at = s.tensor(0), s.attrs
+    t, attrs = s.tensor(0), s.attrs
     rank = len(t.shape)
     a, b = cast(lhs, "int32"), cast(rhs, "int32")
     constant_values(lhs_scale, "lhs_scale of qnn.mul")
@@ -125,13 +125,13 @@ def qnn_multiply(s: LegalizationSite) -> Expr:
         b = b if is_zero(rhs_zero) else subtract(b, rhs_zero)
         product_scale: Expr = scalar_constant(scale_product(lhs_scale, rhs_scale), "float32")
         axis = -1
-    elif at.lhs_axis == at.rhs_axis:
-        a = a if is_zero(lhs_zero) else subtract(a, cast(along_axis(lhs_zero, rank, at.lhs_axis), "int32"))
-        b = b if is_zero(rhs_zero) else subtract(b, cast(along_axis(rhs_zero, rank, at.rhs_axis), "int32"))
+    elif attrs.lhs_axis == attrs.rhs_axis:
+        a = a if is_zero(lhs_zero) else subtract(a, cast(along_axis(lhs_zero, rank, attrs.lhs_axis), "int32"))
+        b = b if is_zero(rhs_zero) else subtract(b, cast(along_axis(rhs_zero, rank, attrs.rhs_axis), "int32"))
         left = constant_values(lhs_scale, "lhs_scale of qnn.mul").ravel().astype("float64")
         right = constant_values(rhs_scale, "rhs_scale of qnn.mul").ravel().astype("float64")
         product_scale = array_constant(np.asarray(left * right[: left.size]), "float32")
-        axis = at.lhs_axis
+        axis = attrs.lhs_axis
     else:
         raise IrError("qnn.mul needs both operands quantized along the same axis", s.call.span)
     product = multiply(a, b)

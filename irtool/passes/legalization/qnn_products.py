@@ -54,12 +54,12 @@ def dense(s: LegalizationSite) -> Expr:
 def dense_pack(s: LegalizationSite) -> Expr:
     """A dense layer of packed weights minus the terms of the zero points, for which the weights are unpacked."""
     data, weight, *zeros = s.args[:4]
-    at = s.attrs
+    attrs = s.attrs
     depth, (blocks, _, tile, _) = s.extent(0, 1), s.shape(1)
-    attributes = {"units": at.units, "out_dtype": at.out_dtype, "weight_layout": at.weight_layout}
+    attributes = {"units": attrs.units, "out_dtype": attrs.out_dtype, "weight_layout": attrs.weight_layout}
     first = call("nn.contrib_dense_pack", data, weight, **attributes)
     plain = reshape_to(call("transpose", weight, axes=(0, 2, 1, 3)), (blocks * tile, depth))
-    return _less_zero_points(first, (data, plain, *zeros), depth, blocks * tile, at.out_dtype)
+    return _less_zero_points(first, (data, plain, *zeros), depth, blocks * tile, attrs.out_dtype)
 
 
 def _less_zero_points(first: Expr, args: Sequence[Expr], depth: int, units: int, dtype: str) -> Expr:
@@ -83,11 +83,11 @@ def _less_zero_points(first: Expr, args: Sequence[Expr], depth: int, units: int,
 def batch_matmul(s: LegalizationSite) -> Expr:
     """A batched product minus the terms of the zero points."""
     x, y, x_zero, y_zero = s.args[:4]
-    at = s.attrs
-    if at.transpose_a or not at.transpose_b:
+    attrs = s.attrs
+    if attrs.transpose_a or not attrs.transpose_b:
         raise IrError("qnn.batch_matmul needs transpose_a=False and transpose_b=True", s.call.span)
     depth, columns = s.extent(0, 2), s.extent(1, 1)
-    first = call("nn.batch_matmul", x, y, out_dtype=at.out_dtype, transpose_a=False, transpose_b=True)
+    first = call("nn.batch_matmul", x, y, out_dtype=attrs.out_dtype, transpose_a=False, transpose_b=True)
     second = multiply(y_zero, _sum(x, [2], keepdims=True))
     sums = multiply(x_zero, _sum(y, [2], keepdims=True))
     if columns == 0:
@@ -101,8 +101,8 @@ def batch_matmul(s: LegalizationSite) -> Expr:
     return _combine((first, second, third, int32(zeros[0] * zeros[1] * depth)), zeros)
 
 
-def _is_depthwise(at: Any) -> bool:
-    return at.channels is not None and at.channels == at.groups and at.groups != 1
+def _is_depthwise(attrs: Any) -> bool:
+    return attrs.channels is not None and attrs.channels == attrs.groups and attrs.groups != 1
 
 
 @legalization(QNN_CANONICALIZE, "qnn.conv2d")
@@ -119,19 +119,19 @@ def grouped_terms(s: LegalizationSite) -> Expr:
 
 class _Convolution:
     def __init__(self, s: LegalizationSite) -> None:
-        at = s.attrs
-        if at.data_layout not in ("NCHW", "NHWC") or at.kernel_layout not in ("OIHW", "HWIO", "HWOI", "OHWI"):
+        attrs = s.attrs
+        if attrs.data_layout not in ("NCHW", "NHWC") or attrs.kernel_layout not in ("OIHW", "HWIO", "HWOI", "OHWI"):
             raise IrError(
                 f"qnn.conv2d is defined for NCHW and NHWC data and OIHW, HWIO, HWOI and OHWI kernels, "
-                f"not {at.data_layout} and {at.kernel_layout}",
+                f"not {attrs.data_layout} and {attrs.kernel_layout}",
                 s.call.span,
             )
-        if at.kernel_size is None:
+        if attrs.kernel_size is None:
             raise IrError("qnn.conv2d needs its kernel_size", s.call.span)
-        self.site, self.at = s, at
+        self.site, self.at = s, attrs
         self.data, self.weight, self.data_zero, self.weight_zero = s.args[:4]
-        self.channel_axis = at.data_layout.index("C")
-        extents = dict(zip(at.kernel_layout, s.shape(1), strict=True))
+        self.channel_axis = attrs.data_layout.index("C")
+        extents = dict(zip(attrs.kernel_layout, s.shape(1), strict=True))
         self.kernel = (extents["H"], extents["W"])
         self.out_channels = extents["O"]
         self.in_channels = s.extent(0, self.channel_axis)
@@ -140,30 +140,30 @@ class _Convolution:
         self.zeros = (-1, -1) if self.dynamic else (_known(self.data_zero), _known(self.weight_zero))
 
     def lower(self) -> Expr:
-        at = self.at
-        simple = self.zeros[1] == 0 or tuple(at.dilation) == (1, 1)
-        supported = simple and (at.groups == 1 or _is_depthwise(at))
+        attrs = self.at
+        simple = self.zeros[1] == 0 or tuple(attrs.dilation) == (1, 1)
+        supported = simple and (attrs.groups == 1 or _is_depthwise(attrs))
         if self.dynamic:
-            axis = self.channel_axis if supported else at.kernel_layout.index("O")
+            axis = self.channel_axis if supported else attrs.kernel_layout.index("O")
             flat = call("reshape", self.weight_zero, newshape=[-1])
             self.weight_zero = expand_to_axis(flat, 4, [axis])
         if not supported:
             return self.shifted()
-        out_layout = at.out_layout or at.data_layout
-        if out_layout != at.data_layout and self.zeros != (
+        out_layout = attrs.out_layout or attrs.data_layout
+        if out_layout != attrs.data_layout and self.zeros != (
             0,
             0,
         ):  # the terms of the zero points are in the data's layout
-            self.at = dataclasses.replace(at, out_layout="")
-            return call("layout_transform", self.terms(), src_layout=at.data_layout, dst_layout=out_layout)
+            self.at = dataclasses.replace(attrs, out_layout="")
+            return call("layout_transform", self.terms(), src_layout=attrs.data_layout, dst_layout=out_layout)
         return self.terms()
 
     def terms(self) -> Expr:
         """The products, minus the terms of the zero points."""
-        at = self.at
+        attrs = self.at
         padded = self.padded()
         first = self.convolution(padded, self.weight, [0, 0, 0, 0])
-        if _is_depthwise(at):
+        if _is_depthwise(attrs):
             return _combine((first, self.depthwise_second(padded), self.depthwise_third(), self.fourth(1)), self.zeros)
         return _combine((first, self.second(padded), self.third(), self.fourth(self.in_channels)), self.zeros)
 

@@ -209,20 +209,20 @@ def _has_byte_products(s: LegalizationSite, op: str) -> bool:
         return False
     if not (s.tensor(0).is_static and s.tensor(1).is_static):
         return False
-    at = s.attrs
-    if not hasattr(at, "kernel_layout"):
+    attrs = s.attrs
+    if not hasattr(attrs, "kernel_layout"):
         return True  # a product of matrices
     if op == "nn.conv2d_transpose":
-        channels = s.shape(0)[at.data_layout.index("C")] if len(at.data_layout) == 4 else 0
+        channels = s.shape(0)[attrs.data_layout.index("C")] if len(attrs.data_layout) == 4 else 0
         if number(zeros[0], "zero point") not in (0, limits(s.tensor(0).dtype)[0]) or number(zeros[1], "zero point"):
             return False
-        return at.groups == 1 and channels >= _LEAST_CHANNELS
-    known = at.data_layout in ("NCHW", "NHWC") and at.kernel_layout in ("OIHW", "HWIO", "OHWI")
-    if not known or s.shape(1)[at.kernel_layout.index("I")] < _LEAST_CHANNELS:
+        return attrs.groups == 1 and channels >= _LEAST_CHANNELS
+    known = attrs.data_layout in ("NCHW", "NHWC") and attrs.kernel_layout in ("OIHW", "HWIO", "OHWI")
+    if not known or s.shape(1)[attrs.kernel_layout.index("I")] < _LEAST_CHANNELS:
         return False
-    if at.groups != 1:
-        return at.channels != at.groups and number(zeros[1], "zero point") == 0
-    return tuple(at.dilation) == (1, 1) or number(zeros[1], "zero point") == 0
+    if attrs.groups != 1:
+        return attrs.channels != attrs.groups and number(zeros[1], "zero point") == 0
+    return tuple(attrs.dilation) == (1, 1) or number(zeros[1], "zero point") == 0
 
 
 def _for_arm(s: LegalizationSite, op: str, target: Target) -> Expr | None:

@@ -44,8 +44,8 @@ def read_patterns(text: str, filename: str = "<patterns>") -> list[tuple[str, DF
     try:
         tree = ast.parse(text)
     except SyntaxError as error:
-        at = _offset(text, error.lineno or 1, 0) + max((error.offset or 1) - 1, 0)
-        raise IrError(f"not a pattern file: {error.msg}", Span(source, at, at + 1)) from None
+        offset = _offset(text, error.lineno or 1, 0) + max((error.offset or 1) - 1, 0)
+        raise IrError(f"not a pattern file: {error.msg}", Span(source, offset, offset + 1)) from None
     except (RecursionError, MemoryError):
         raise IrError(f"{filename} is nested too deeply", help="give names to parts") from None
     except ValueError as error:

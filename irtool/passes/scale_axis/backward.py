@@ -71,17 +71,17 @@ class Backward:
 
     def multiply(self, old: Call, new: Call) -> Expr:
         types = operand_types(old)
-        at = next((i for i in range(2) if old.args[i] in self.messages), None)
-        if at is None:
+        operand = next((i for i in range(2) if old.args[i] in self.messages), None)
+        if operand is None:
             return new
-        message = self.messages[old.args[at]]
-        squeezed = broadcasts_on_axes(types[at], types[1 - at], message.axes)
+        message = self.messages[old.args[operand]]
+        squeezed = broadcasts_on_axes(types[operand], types[1 - operand], message.axes)
         if squeezed is None:
             return new
-        scale = squeeze(old.args[1 - at], squeezed)
+        scale = squeeze(old.args[1 - operand], squeezed)
         if message.require_positive and not never_negative(scale):
             return new
-        return trampoline(self.push(old.args[at], message, scale))
+        return trampoline(self.push(old.args[operand], message, scale))
 
     def push(self, e: Expr, message: Message, scale: Expr) -> Steps:
         """The call `e`, which has made an offer, with `scale` multiplied into it along the message's axes."""
@@ -179,11 +179,11 @@ def _take_up_in_homogeneous(run: Backward, e: Call, message: Message, scale: Exp
 def _take_up_in_add(run: Backward, e: Call, message: Message, scale: Expr) -> Steps:
     messages = [run.messages.get(a) for a in e.args]
     operands: list[Expr] = []
-    for at, arg in enumerate(e.args):
-        if messages[at] is not None:
+    for operand, arg in enumerate(e.args):
+        if messages[operand] is not None:
             operands.append((yield run.push(arg, message, scale)))
             continue
-        wide = to_axes(scale, operand_types(e)[1 - at].shape, message.axes)
+        wide = to_axes(scale, operand_types(e)[1 - operand].shape, message.axes)
         if wide is None:
             return run.scaled(e, message, scale)
         operands.append(call("multiply", run.memo[arg], wide))

@@ -178,17 +178,17 @@ def _through_homogeneous(e: Call, args: list[Operand], message: Message | None) 
 
 @passes_on("add", "subtract")
 def _through_add(e: Call, args: list[Operand], message: Message | None) -> Operand | None:
-    at = next((i for i, a in enumerate(args) if isinstance(a, Scaled)), None)
-    if at is None:
+    operand = next((i for i, a in enumerate(args) if isinstance(a, Scaled)), None)
+    if operand is None:
         return None
-    data, other = args[at], args[1 - at]
+    data, other = args[operand], args[1 - operand]
     if not isinstance(data, Scaled) or isinstance(other, Scaled):
         return None
-    scale = to_axes(data.scale, operand_types(e)[at].shape, data.axes)
+    scale = to_axes(data.scale, operand_types(e)[operand].shape, data.axes)
     if scale is None or not may_divide(data.scale):
         return None
     pair = [data.value, data.value]
-    pair[1 - at] = call("divide", other, scale)
+    pair[1 - operand] = call("divide", other, scale)
     return Scaled(Call(e.op, tuple(pair), e.attrs, e.type_args), data.axes, data.scale)
 
 
@@ -198,11 +198,11 @@ def _from_multiply(e: Call, args: list[Operand], message: Message | None) -> Ope
     if message is None or not message.axes:
         return None
     types = operand_types(e)
-    for at in range(2):
-        value, scale = args[at], args[1 - at]
+    for operand in range(2):
+        value, scale = args[operand], args[1 - operand]
         if isinstance(value, Scaled) or isinstance(scale, Scaled):
             return None
-        squeezed = broadcasts_on_axes(types[at], types[1 - at], message.axes)
+        squeezed = broadcasts_on_axes(types[operand], types[1 - operand], message.axes)
         if squeezed is None:
             continue
         flat = squeeze(scale, squeezed)

@@ -86,10 +86,10 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
     suits: Callable[[AnyStage, Any], bool] = lambda stage, data: True
 
     def plan(
-        self, k: Kernel, at: int, main: bool, stage: AnyStage, target: VectorTarget, stack_limit: float
+        self, k: Kernel, position: int, main: bool, stage: AnyStage, target: VectorTarget, stack_limit: float
     ) -> AnyPlan | None:
         """The plan for a stage, from a script or by its cost; None if the stage stays as it is."""
-        entry, offer = _asked_for(k, at, main, self.name, stage.copies)
+        entry, offer = _asked_for(k, position, main, self.name, stage.copies)
         if entry is not None and entry.nest is not None:
             return entry.nest.with_arguments(lambda **arguments: self.by_hand(stage, **arguments))
         return self.choose(stage, target, offer, stack_limit) if offer is not None else None
@@ -100,29 +100,29 @@ def _main_stage(k: Kernel, target: VectorTarget) -> int:
     return max(range(len(k.stages)), key=lambda n: Stage(k.stages[n], target).work, default=0)
 
 
-def _asked_for(k: Kernel, at: int, main: bool, name: str, copies: int = 0) -> tuple[Entry | None, str | None]:
+def _asked_for(k: Kernel, position: int, main: bool, name: str, copies: int = 0) -> tuple[Entry | None, str | None]:
     """The script's entry for a stage and the label of its candidate.
 
     The entry is given if it begins with the primitive `name`; otherwise None, with the label ("" without a script), or None if
     the script schedules the stage as it is. `copies`: stages before it that are no longer needed, and that a script does not
     count.
     """
-    entry = entry_for(k.name, at - copies, main)
+    entry = entry_for(k.name, position - copies, main)
     if entry is not None and entry.nest is not None and entry.nest.name == name:
         return entry, None
     offer = entry.offer if entry is not None else ""
     if offer.startswith(f"{name}: "):
         return None, offer.removeprefix(f"{name}: ")
-    by_hand = entry is not None or entry_for(k.name, at, main) is not None
+    by_hand = entry is not None or entry_for(k.name, position, main) is not None
     return None, None if by_hand else ""
 
 
-def _constant_weights(k: Kernel, at: int, weights: Buffer) -> bool:
-    """True if weights are finite, and only the stage `at` reads them.
+def _constant_weights(k: Kernel, position: int, weights: Buffer) -> bool:
+    """True if weights are finite, and only the stage at `position` reads them.
 
     The algorithm adds weights up: an infinite or NaN weight would spread to results that do not depend on it.
     """
-    assert isinstance(k.stages[at], Reduction)
+    assert isinstance(k.stages[position], Reduction)
     return weights.finite and sum(weights in buffers_read(f) for f in k.stages) == 1
 
 
@@ -152,12 +152,12 @@ def _derive(
     stack_limit: float,
 ) -> None:
     constant, main = constant_inputs(runs), _main_stage(k, target)
-    at = -1
-    while (at := at + 1) < len(k.stages):
-        stage = algorithm.find(k.stages, at, constant)
-        if stage is None or not _constant_weights(k, at, stage.weights):
+    position = -1
+    while (position := position + 1) < len(k.stages):
+        stage = algorithm.find(k.stages, position, constant)
+        if stage is None or not _constant_weights(k, position, stage.weights):
             continue
-        plan = algorithm.plan(k, at, at == main, stage, target, stack_limit)
+        plan = algorithm.plan(k, position, position == main, stage, target, stack_limit)
         number = k.inputs.index(stage.weights)
         slots = (_row_major(s, stage.weights.layout) for s in {run.inputs[number].resolve(): None for run in runs})
         if plan is not None and all(
@@ -165,19 +165,19 @@ def _derive(
         ):
             weights, old = algorithm.weights(stage, plan), stage.weights
             new = old.replace(shape=weights.shape, dtype="float32")
-            changed = _replaced(k, at, stage, new, algorithm.form(stage, plan, new, target))
+            changed = _replaced(k, position, stage, new, algorithm.form(stage, plan, new, target))
             for run in runs:
                 run.inputs[number] = _derived(rewriter, run.inputs[number].resolve(), old.layout, weights)
             rewriter.replace(runs, changed)
-            at -= stage.copies
-            main -= stage.copies if main > at else 0
+            position -= stage.copies
+            main -= stage.copies if main > position else 0
             k = changed
 
 
-def _replaced(k: Kernel, at: int, stage: WeightedStage, weights: Buffer, form: AnyForm) -> Kernel:
+def _replaced(k: Kernel, position: int, stage: WeightedStage, weights: Buffer, form: AnyForm) -> Kernel:
     """The kernel with `form` in place of a stage, and with the buffer `weights` in place of its weights."""
     old, data = stage.weights, stage.data.source
-    stages: list[AnyForm] = [*k.stages[: at - stage.copies], form, *k.stages[at + 1 :]]
+    stages: list[AnyForm] = [*k.stages[: position - stage.copies], form, *k.stages[position + 1 :]]
     params = [weights if b is old else b for b in k.params]
     used = buffers_read(*stages)
     temporaries = [b for b in k.temporaries if b in used]

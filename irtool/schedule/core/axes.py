@@ -24,23 +24,23 @@ def fuse_axes(form: Form) -> Form:
 
     The axes are fused if every index moves along both as along one long axis, and if they occur in indices only.
     """
-    at = len(form.loops) - 1
-    while at > 0:
-        (outer, _), (inner, m) = form.loops[at - 1], form.loops[at]
+    depth = len(form.loops) - 1
+    while depth > 0:
+        (outer, _), (inner, m) = form.loops[depth - 1], form.loops[depth]
         if _moves_as_one(form, form.loops, outer, inner, m, _places(form)):
             form = fuse(Block.of(form), outer, inner).result()
-        at -= 1
+        depth -= 1
     return form
 
 
 def fuse_sums(r: Reduction) -> Reduction:
     """Fuses neighbouring axes of the reduction likewise (height and width of an image whose mean is taken)."""
-    at = len(r.inner) - 1
-    while at > 0:
-        (outer, _), (inner, m) = r.inner[at - 1], r.inner[at]
+    depth = len(r.inner) - 1
+    while depth > 0:
+        (outer, _), (inner, m) = r.inner[depth - 1], r.inner[depth]
         if _moves_as_one(r, r.inner, outer, inner, m, offsets(r)):
             r = fuse(Block.of(r), outer, inner).result()
-        at -= 1
+        depth -= 1
     return r
 
 

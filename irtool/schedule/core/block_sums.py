@@ -134,9 +134,9 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     place = block * steps + step if steps > 1 else block
     body = replace_buffers(substitute_stmt(loop.body, {loop.var: place}), parts)
     inner = For(step, steps, body, SERIAL) if steps > 1 else body
-    zeros = [_each(p, lambda at, p=p: Store(p, at, const(0.0, p.dtype))) for p in parts.values()]  # type: ignore[misc]  # mypy infers no lambda with a default
+    zeros = [_each(p, lambda indices, p=p: Store(p, indices, const(0.0, p.dtype))) for p in parts.values()]  # type: ignore[misc]  # mypy infers no lambda with a default
     joined = [
-        _each(b, lambda at, b=b, p=p: Store(b, at, Load(b, at) + Load(p, at)))  # type: ignore[misc]  # as above
+        _each(b, lambda indices, b=b, p=p: Store(b, indices, Load(b, indices) + Load(p, indices)))  # type: ignore[misc]  # as above
         for b, p in parts.items()
     ]
     whole: Stmt = seq([*zeros, inner, *joined])

@@ -168,8 +168,8 @@ def changes(simplify: Simplifier, values: Sequence[Expr], v: Var, extent: int) -
         step = terms.get(v, 0)
         if len(terms) != 1 or not step:
             return None
-        at = -(rest // step) if step > 0 else rest // -step + 1
-        bounds.add(min(max(at, 0), extent))
+        crossing = -(rest // step) if step > 0 else rest // -step + 1
+        bounds.add(min(max(crossing, 0), extent))
     cuts = sorted(bounds)
     return cuts if len(cuts) <= 2 * WRITTEN_OUT and max(b - a for a, b in pairwise(cuts)) >= 4 else None
 

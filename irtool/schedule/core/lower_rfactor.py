@@ -59,9 +59,9 @@ def _vectors(b: Block[Reduction], form: Reduction, f: Factor, parts: Buffer, lan
         main = For(part, f.vectors, main, UNROLLED)
     body: list[Stmt] = [For(tile, tiles, main) if tiles > 1 else substitute_stmt(main, {tile: const(0)})]
     for n in range(rest):
-        at = lane + (tiles * f.vectors + n) * f.lanes
+        element = lane + (tiles * f.vectors + n) * f.lanes
         place = here if group else (const(n % f.vectors), lane)
-        body.append(of_rows(For(lane, f.lanes, step(value(at), place), VECTORIZED)))
+        body.append(of_rows(For(lane, f.lanes, step(value(element), place), VECTORIZED)))
     if extent % f.lanes:
         last = value(lane + (extent - f.lanes))
         if op not in EXTREMES:  # the first lanes have these steps already
@@ -104,7 +104,7 @@ def _side_by_side(b: Block[Reduction], form: Reduction, f: Factor, vectors: Stmt
     along = f.along
     assert isinstance(form.update, Binary) and along is not None
     op, dtype, size = form.update.op, form.acc.dtype, f.lanes
-    sums, turned = (Buffer(f"{form.acc.name}_{s}", (size, size), dtype, Scope.LOCAL) for s in ("rows", "turned"))
+    sums, transposed = (Buffer(f"{form.acc.name}_{s}", (size, size), dtype, Scope.LOCAL) for s in ("rows", "turned"))
     if f.together > 1:
         one = Var("row")
         store = Store(sums, (along * f.together + one, lane), Load(parts, (one, lane)))
@@ -113,13 +113,15 @@ def _side_by_side(b: Block[Reduction], form: Reduction, f: Factor, vectors: Stmt
         combined = For(lane, size, Store(sums, (along, lane), _all_of(op, parts, lane)), VECTORIZED)
     each = For(along, size // f.together, Allocate(parts, seq([vectors, combined])))
     x, row = Var("lane"), Var(along.name)
-    turn = For(x, size, For(row, size, Store(turned, (x, row), Load(sums, (row, x))), VECTORIZED))
-    at, part, row = Var("lane"), Var("part"), Var(along.name)
+    turn = For(x, size, For(row, size, Store(transposed, (x, row), Load(sums, (row, x))), VECTORIZED))
+    result_lane, part, row = Var("lane"), Var("part"), Var(along.name)
     several = Buffer(f"{form.acc.name}_s", (min(TOGETHER, size), size), dtype, Scope.REGISTER)
     count = several.shape[0]
     simplify = simplifier((*b.loops, (row, size)))
     first = Store(several, (part, row), form.init if op in EXTREMES else const(IDENTITIES[op], dtype))
-    more = Store(several, (part, row), Binary(op, Load(several, (part, row)), turned[at * count + part, row], dtype))
+    more = Store(
+        several, (part, row), Binary(op, Load(several, (part, row)), transposed[result_lane * count + part, row], dtype)
+    )
     folded = [For(part, count, For(row, size, s, VECTORIZED), UNROLLED) for s in (first, more)]
     results = Buffer(form.acc.name, (size,), dtype, Scope.REGISTER)
     whole = simplify(Binary(op, form.init, _all_of(op, several, row), dtype))
@@ -133,5 +135,5 @@ def _side_by_side(b: Block[Reduction], form: Reduction, f: Factor, vectors: Stmt
 
     stores = [s.rewritten(of_row) for s in form.stores]
     stored = [total, For(row, size, seq(stores), VECTORIZED)]
-    sides = Allocate(several, Allocate(results, seq([folded[0], For(at, size // count, folded[1]), *stored])))
-    return Allocate(sums, Allocate(turned, seq([each, turn, sides])))
+    sides = Allocate(several, Allocate(results, seq([folded[0], For(result_lane, size // count, folded[1]), *stored])))
+    return Allocate(sums, Allocate(transposed, seq([each, turn, sides])))

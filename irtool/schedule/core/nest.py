@@ -193,7 +193,7 @@ def _updates(b: Block[Any], form: Reduction) -> Stmt:
         columns = [x for x in unrolled if x[0] is not b.window.loop[0]]
         one = b.window.written(step, rows, lambda s: _tile(b, s))
         steps = product(*(range(m) for _, m in columns))
-        update = seq([substitute_stmt(one, {k: const(n) for (k, _), n in zip(columns, at)}) for at in steps])
+        update = seq([substitute_stmt(one, {k: const(n) for (k, _), n in zip(columns, numbers)}) for numbers in steps])
         written.add(b.window.loop[0])
     elif unrolled or each:
         update = _written_out(b, step, each, unrolled)
@@ -218,8 +218,11 @@ def _updates(b: Block[Any], form: Reduction) -> Stmt:
 def _with_prefetches(asked: Sequence[PlacedPrefetch], depth: int, unrolled: list[Loop], update: Stmt) -> Stmt:
     """The prefetches in the steps of the first `depth` loops, then the update; in the innermost loop, between two updates."""
     here = [p.statement for p in asked if p.depth == depth]
-    steps = [dict(zip((k for k, _ in unrolled), map(const, at))) for at in product(*(range(m) for _, m in unrolled))]
-    every: list[Stmt] = [substitute_stmt(p, at) for at in steps for p in here]
+    steps = [
+        dict(zip((k for k, _ in unrolled), map(const, numbers)))
+        for numbers in product(*(range(m) for _, m in unrolled))
+    ]
+    every: list[Stmt] = [substitute_stmt(p, numbers) for numbers in steps for p in here]
     return seq([*every, update]) if every else update
 
 

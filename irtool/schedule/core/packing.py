@@ -145,7 +145,7 @@ class Packing:
         """The copy of the elements with one remainder of the stride."""
         loops: list[Loop] = []
         source: list[Expr] = []
-        at: list[Expr] = []
+        indices: list[Expr] = []
         conditions: list[Expr] = []
         column = Var("col")
         ranges = simplifier(around, ((column, self.columns),))
@@ -157,25 +157,25 @@ class Packing:
                 row = Var(f"row{n}")
                 ranges.bind(row, 0, a.reach)
                 loops.append((row, a.reach + 1))
-                at.append(row)
+                indices.append(row)
                 index = index + row
             source.append(ranges(index))
             conditions += conditions_within(ranges, source[-1], a.first, a.last)
         if self.step > 1:
-            at.append(const(phase))
+            indices.append(const(phase))
         value: Expr = Load(operand.source, tuple(source))
         if conditions:
             value = if_then_else(all_of(conditions), value, self.neutral)
-        return Map((*loops, (column, self.columns)), (Store(buffer, (*at, column + self.shift), value),))
+        return Map((*loops, (column, self.columns)), (Store(buffer, (*indices, column + self.shift), value),))
 
     def place(self, simplify: Simplifier) -> tuple[Expr, ...]:
         """The indices of an element in the copy."""
-        at: list[Expr] = [_sum(a.terms) for n, a in enumerate(self.axes) if n != self.moving and a.terms]
+        indices: list[Expr] = [_sum(a.terms) for n, a in enumerate(self.axes) if n != self.moving and a.terms]
         beyond = _sum({x: k for x, k in self.axes[self.moving].terms.items() if x is not self.along})
         if self.step > 1:
-            at.append(beyond % self.step)
-        at.append(self.along + beyond // self.step + self.shift)
-        return tuple(simplify(i) for i in at)
+            indices.append(beyond % self.step)
+        indices.append(self.along + beyond // self.step + self.shift)
+        return tuple(simplify(i) for i in indices)
 
 
 def _sum(terms: dict[Var, int]) -> Expr:

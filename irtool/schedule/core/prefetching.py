@@ -57,8 +57,8 @@ def _element(over: Var | None, shares: int, own: int, n: int, lines: int) -> Exp
     """The number of a line among all that the tile reads in a step; beyond the last line, the last one again."""
     if over is None or shares == 1:
         return const(min(n, lines - 1))
-    at = over * own + n
-    return at if (shares - 1) * own + n < lines else Binary("min", at, const(lines - 1), "int32")
+    element = over * own + n
+    return element if (shares - 1) * own + n < lines else Binary("min", element, const(lines - 1), "int32")
 
 
 def _is_stream(b: Block[Any], a: Ahead, width: int) -> bool:

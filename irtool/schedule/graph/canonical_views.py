@@ -84,22 +84,22 @@ def _divisions(indices: Sequence[Expr]) -> int:
 def reshaped(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifier) -> list[Expr] | None:
     """The indices of an element in another shape of the same size; None if the shapes have no axes in common."""
     digits: list[Expr] = []
-    at, to = 0, 0
-    while at < len(old) or to < len(new):
-        first, start = at, to
+    old_axis, to = 0, 0
+    while old_axis < len(old) or to < len(new):
+        first, start = old_axis, to
         before, after = 1, 1
-        if at < len(old):
-            before, at = old[at], at + 1
+        if old_axis < len(old):
+            before, old_axis = old[old_axis], old_axis + 1
         if to < len(new):
             after, to = new[to], to + 1
         while before != after:
-            if before < after and at < len(old):
-                before, at = before * old[at], at + 1
+            if before < after and old_axis < len(old):
+                before, old_axis = before * old[old_axis], old_axis + 1
             elif after < before and to < len(new):
                 after, to = after * new[to], to + 1
             else:
                 return None
-        digits += _digits(indices[first:at], old[first:at], new[start:to], simplify)
+        digits += _digits(indices[first:old_axis], old[first:old_axis], new[start:to], simplify)
     return digits
 
 

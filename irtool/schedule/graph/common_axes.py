@@ -108,15 +108,15 @@ def _digits(loops: Sequence[Loop], place: Expr, size: int) -> Digits | None:
         step: dict[Expr, Expr] = {v: high * c + low}
         values = {**{k: substitute(e, step) for k, e in values.items()}, **step}
         place = substitute(place, step)
-        at = next(n for n, (x, _) in enumerate(current) if x is v)
-        current[at : at + 1] = [(high, current[at][1] // c), (low, c)]
+        stride = next(n for n, (x, _) in enumerate(current) if x is v)
+        current[stride : stride + 1] = [(high, current[stride][1] // c), (low, c)]
     digits = sorted((Digit(terms.get(v, 0), n, v) for v, n in current), key=lambda d: d.stride)
-    at = 1
+    stride = 1
     for d in digits:
-        if d.stride != at or d.extent < 2:
+        if d.stride != stride or d.extent < 2:
             return None
-        at *= d.extent
-    if offset or at != size or len(terms) != len(digits):
+        stride *= d.extent
+    if offset or stride != size or len(terms) != len(digits):
         return None
     original = {v for v, _ in loops}
     return {v: e for v, e in values.items() if v in original}, digits, current

@@ -55,16 +55,16 @@ def fuse_epilogues(program: Program, target: VectorTarget) -> None:
     merge_with_readers(program, _only_reader, merge)
 
 
-def _only_reader(body: Sequence, at: int, mentions: Mentions) -> int | None:
+def _only_reader(body: Sequence, step: int, mentions: Mentions) -> int | None:
     """The index of the only step that reads the result of a call, once, if only calls are between the two steps."""
-    first = body[at]
+    first = body[step]
     if first.kernel.finished or len(first.outputs) != 1:
         return None
     slot = first.outputs[0].resolve()
     names = mentions.of(slot)
     if slot.kind != TEMP or len(names) != 2 or id(first) not in names:
         return None
-    for n, s in enumerate(body[at + 1 :], at + 1):
+    for n, s in enumerate(body[step + 1 :], step + 1):
         if not isinstance(s, RunKernel):
             return None
         if id(s) in names:

@@ -60,8 +60,8 @@ def fuse_kernels(program: Program, target: VectorTarget) -> None:
     merge_with_readers(program, _next_call, merge)
 
 
-def _next_call(body: Sequence, at: int, mentions: Mentions) -> int | None:
-    return at + 1 if at + 1 < len(body) and isinstance(body[at + 1], RunKernel) else None
+def _next_call(body: Sequence, step: int, mentions: Mentions) -> int | None:
+    return step + 1 if step + 1 < len(body) and isinstance(body[step + 1], RunKernel) else None
 
 
 def _is_one_loop(kernel: Kernel) -> bool:

@@ -53,18 +53,18 @@ class _Scheduler:
         self.rows = max(0, row_count(forms, self.target)) if by_rows else 0
         self.main = max(range(len(forms)), key=lambda n: Stage(forms[n], self.target).work, default=0)
         stmts: list[Stmt] = []
-        at = 0
-        while at < len(forms):
+        number = 0
+        while number < len(forms):
             with tracing() as trace:
-                banded = self._in_bands(at, forms)
+                banded = self._in_bands(number, forms)
             if banded is None:
-                stmts.append(self._stage(at, forms[at]))
-                at += 1
+                stmts.append(self._stage(number, forms[number]))
+                number += 1
                 continue
-            copy = self._stage(at, banded.copy, trace)
-            stmts.append(banded.assemble(copy, self._stage(at + 1, banded.reader)))
+            copy = self._stage(number, banded.copy, trace)
+            stmts.append(banded.assemble(copy, self._stage(number + 1, banded.reader)))
             self.buffers = [banded.buffer if b is banded.whole else b for b in self.buffers]
-            at += 2
+            number += 2
         return stmts
 
     def _stage(self, number: int, form: AnyForm, before: Sequence[str] = ()) -> Stmt:
@@ -82,12 +82,12 @@ class _Scheduler:
         self.buffers += buffers
         return nest
 
-    def _in_bands(self, at: int, forms: Sequence[AnyForm]) -> Banded | None:
+    def _in_bands(self, number: int, forms: Sequence[AnyForm]) -> Banded | None:
         """A copy and the reduction behind it in bands, if a script says so, or if that is faster and nothing else reads the
         copy."""
-        copy = forms[at]
-        reader = forms[at + 1] if at + 1 < len(forms) else None
-        entry = entry_for(self.name, at, at == self.main) if isinstance(copy, Map | Reduction) else None
+        copy = forms[number]
+        reader = forms[number + 1] if number + 1 < len(forms) else None
+        entry = entry_for(self.name, number, number == self.main) if isinstance(copy, Map | Reduction) else None
         by_hand = entry.bands if entry is not None else None
         if entry is not None and by_hand is None:
             return None

@@ -33,10 +33,10 @@ def materialize_views(program: Program, target: VectorTarget) -> None:
     names = {k.name for k in program.kernels}
 
     def insert(body: list, mentions: Mentions) -> None:
-        at = 0
-        while at < len(body):
-            step = body[at]
-            at += 1
+        n = 0
+        while n < len(body):
+            step = body[n]
+            n += 1
             if not isinstance(step, RunKernel) or len(step.outputs) != 1:
                 continue
             slot = step.outputs[0].resolve()
@@ -44,8 +44,8 @@ def materialize_views(program: Program, target: VectorTarget) -> None:
                 continue
             others = _that_see_another_shape(slot, step, mentions.steps(slot))
             if others and _saved(step, target) > 2 * slot.nbytes / SECOND_CACHE_RATE:
-                body.insert(at, _copied(step, slot, others, copies, names))
-                at += 1
+                body.insert(n, _copied(step, slot, others, copies, names))
+                n += 1
 
     rewrite_step_lists(program, insert)
 

@@ -134,18 +134,18 @@ def merge_with_readers(
     index may be merged with."""
 
     def change(body: list, mentions: Mentions) -> None:
-        at = 0
-        while at < len(body):
-            n = reader(body, at, mentions) if isinstance(body[at], RunKernel) else None
-            both = merge(body[at], body[n], mentions) if n is not None else None
+        first = 0
+        while first < len(body):
+            n = reader(body, first, mentions) if isinstance(body[first], RunKernel) else None
+            both = merge(body[first], body[n], mentions) if n is not None else None
             if n is None or both is None:
-                at += 1
+                first += 1
                 continue
-            mentions.fused((body[at], body[n]), both)
+            mentions.fused((body[first], body[n]), both)
             # Fuse into the earlier position if all inputs are ready: shorter live ranges.
-            written = {x.resolve() for s in body[at + 1 : n] for x in s.outputs}
+            written = {x.resolve() for s in body[first + 1 : n] for x in s.outputs}
             early = written.isdisjoint(x.resolve() for x in both.inputs)
-            body[at if early else n] = both
-            del body[n if early else at]
+            body[first if early else n] = both
+            del body[n if early else first]
 
     rewrite_step_lists(program, change)

@@ -74,12 +74,14 @@ def _shares_reads(s: For, simplify: Simplifier) -> bool:
         copies = {x.var: x.steps for x in unrolled}
         for e in post_order(update.value):
             if isinstance(e, Load) and not _is_in_register(e):
-                terms, at = simplify.linear(e.source.offset(e.indices))
+                terms, offset = simplify.linear(e.source.offset(e.indices))
                 if step := terms.pop(s.var, 0):
                     moves = [(terms.pop(x), n) for x, n in copies.items() if x in terms]
                     others = frozenset(terms.items())
                     for ns in product(*(range(n) for _, n in moves)):
-                        offsets_of[e.source, others, step].add(at + sum(n * move for n, (move, _) in zip(ns, moves)))
+                        offsets_of[e.source, others, step].add(
+                            offset + sum(n * move for n, (move, _) in zip(ns, moves))
+                        )
     return any(
         (other - here) % step == 0 and abs(other - here) < extent * abs(step)
         for (_, _, step), moves_of in offsets_of.items()
@@ -98,9 +100,9 @@ def _gathers(s: For, simplify: Simplifier) -> bool:
                 return False
             lanes = x.steps
             apart = {
-                (e.source, frozenset(terms.items()), at)
+                (e.source, frozenset(terms.items()), offset)
                 for e in _loads(x)
-                for terms, at in [simplify.linear(e.source.offset(e.indices))]
+                for terms, offset in [simplify.linear(e.source.offset(e.indices))]
                 if abs(terms.get(x.var, 0)) > lanes
             }
             elements += lanes * len(apart) * prod(u.steps for u in unrolled)

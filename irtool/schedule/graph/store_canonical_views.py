@@ -48,9 +48,9 @@ def _store_own_shape(n: int, steps: Sequence[RunKernel], rewriter: ProgramRewrit
     if shape is None or rewritten is None:
         return
     for slot in slots:
-        for reader, at in readers.get(slot, ()):
-            others = {s.inputs[at].resolve() for s in rewriter.calls[reader]}
-            if reader.finished or not others <= set(slots) or reading_own_shape(reader, at, shape) is None:
+        for reader, operand in readers.get(slot, ()):
+            others = {s.inputs[operand].resolve() for s in rewriter.calls[reader]}
+            if reader.finished or not others <= set(slots) or reading_own_shape(reader, operand, shape) is None:
                 return
     for slot in slots:
         slot.shape = shape
@@ -94,6 +94,6 @@ def _in_shape(form: Map, own: Buffer) -> Map | None:
     old = reshaped(place, own.shape, store.buffer.shape, simplify)
     if old is None:
         return None
-    values: dict[Expr, Expr] = {i: at for i, at in zip(store.indices, old, strict=True) if i in extents}
+    values: dict[Expr, Expr] = {i: index for i, index in zip(store.indices, old, strict=True) if i in extents}
     value = substitute(store.value, values)
     return rewrite_form(Map(loops, (Store(own, place, value),)), simplify)  # type: ignore[return-value]  # a map stays one

@@ -37,12 +37,12 @@ class WordKind:
     dtype: str = "int32"
     widened: str = ""
 
-    def word(self, at: Expr, extent: int, number: Callable[[Expr], Expr], simplify: Simplifier) -> Expr:
-        """The word at place `at` among those of `extent` numbers, the last of which is padded with zeros. `number` gives the
+    def word(self, position: Expr, extent: int, number: Callable[[Expr], Expr], simplify: Simplifier) -> Expr:
+        """The word at `position` among those of `extent` numbers, the last of which is padded with zeros. `number` gives the
         number at a place."""
         numbers: list[Expr] = []
         for n in range(self.numbers):
-            place = simplify(at * self.numbers + n)
+            place = simplify(position * self.numbers + n)
             value = number(place)
             zero = const(0.0 if dtypes.is_float(value.dtype) else 0, value.dtype)
             low, high = simplify.range(place)

@@ -158,12 +158,12 @@ def tensorize_products(program: Program, target: VectorTarget) -> None:
             constants = set(constant_inputs(calls))
             products = ((n, find_product(f)) for n, f in enumerate(k.stages) if isinstance(f, Reduction))
             sums = {n: p for n, p in products if p is not None}
-            for at, p in sums.items():
+            for stage, p in sums.items():
                 alike = {n: q for n, q in sums.items() if p.shares_words(q)}
                 if _pays(k, alike, constants, target):
                     narrow = partial(_is_narrow, k, alike, constants, calls)
                     alike = {n: _of_other_words(k.stages[n], q, target, narrow) for n, q in alike.items()}
-                    if not _is_transformed(finite.mark(k), at, calls, target):
+                    if not _is_transformed(finite.mark(k), stage, calls, target):
                         _replace(k, alike, constants, calls, rewriter, target)
                     break
 
@@ -181,7 +181,11 @@ def find_product(r: Reduction) -> Product | None:
     best: Product | None = None
     for k, extent in r.inner:
         axes_of = [[n for n, i in enumerate(e.indices) if depends(i, k)] for e in (a, b)]
-        if any(len(at) != 1 for at in axes_of) or extent < kind.least or any(depends(c, k) for c in guards.values()):
+        if (
+            any(len(axes) != 1 for axes in axes_of)
+            or extent < kind.least
+            or any(depends(c, k) for c in guards.values())
+        ):
             continue
         product = Product(kind, a, b, k, extent, axes_of[0][0], axes_of[1][0], guards)
         if product.is_whole(kind) and (best is None or extent > best.extent):
@@ -236,8 +240,8 @@ def is_step(r: Reduction, pattern: Reduction) -> bool:
 
 def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target: VectorTarget) -> bool:
     """True if packing pays for the sums of these stages, which share their words; the first one stands for all."""
-    at, p = next(iter(sums.items()))
-    r = k.stages[at]
+    stage, p = next(iter(sums.items()))
+    r = k.stages[stage]
     assert isinstance(r, Reduction)
     work = sum(f.work for n, f in enumerate(k.stages) if n in sums and isinstance(f, Reduction))
     if p.a.source is p.b.source or work < p.kind.numbers * target.blocked_updates:
@@ -314,11 +318,13 @@ def _apart(r: Reduction, p: Product) -> list[int]:
     return [prod(n for _, n in loops_of_one(r.loops, *pair)) for pair in ((p.a, p.b), (p.b, p.a))]
 
 
-def _is_transformed(k: Kernel, at: int, calls: Sequence[RunKernel], target: VectorTarget) -> bool:
+def _is_transformed(k: Kernel, stage: int, calls: Sequence[RunKernel], target: VectorTarget) -> bool:
     """True if Winograd will transform the stage, and other kernels are around it: the program's inputs and outputs have no
     blocks."""
     c = find_convolution(
-        k.stages, at, [b for n, b in enumerate(k.inputs) if all(s.inputs[n].resolve().kind == CONSTANT for s in calls)]
+        k.stages,
+        stage,
+        [b for n, b in enumerate(k.inputs) if all(s.inputs[n].resolve().kind == CONSTANT for s in calls)],
     )
     if c is None or not c.weights.finite or c.data.source not in k.inputs:
         return False
@@ -339,8 +345,8 @@ def _replace(
     target: VectorTarget,
 ) -> None:
     """Gives the calls of a kernel one that computes the products from words, and packs its constants."""
-    at, p = next(iter(sums.items()))
-    before, params, temporaries = list(k.stages[:at]), list(k.params), list(k.temporaries)
+    stage, p = next(iter(sums.items()))
+    before, params, temporaries = list(k.stages[:stage]), list(k.params), list(k.temporaries)
     moved = _movement(k, sums, constants, target)
     sums_of_weights = Buffer(f"{moved.weights.name}_sums", moved.shape, "int32", moved.weights.scope) if moved else None
     count = -(-p.extent // p.kind.numbers)
@@ -363,12 +369,13 @@ def _replace(
         else:
             words = Buffer(f"{source.name}_words", shape, p.kind.dtype, Scope.GLOBAL)
             temporaries.append(words)
-            before.append(_packing(source, words, axis, p, before, [*k.stages[at:]], moved is not None))
+            before.append(_packing(source, words, axis, p, before, [*k.stages[stage:]], moved is not None))
         all_words.append(words)
     if sums_of_weights is not None:
         params.insert(len(k.inputs), sums_of_weights)
     after = [
-        _of_words(f, sums.get(n), all_words, count, moved, sums_of_weights) for n, f in enumerate(k.stages[at:], at)
+        _of_words(f, sums.get(n), all_words, count, moved, sums_of_weights)
+        for n, f in enumerate(k.stages[stage:], stage)
     ]
     used = buffers_read(*before, *after)
     before = [f for f in before if not all(s.buffer in temporaries and s.buffer not in used for s in stores_of(f))]
@@ -447,19 +454,19 @@ def _packing(
     named = iter(v for v, _ in loops)
     stored: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
     order = p.order(axis, source.ndim)
-    at = [stored[order.index(n)] for n in range(source.ndim)]
+    stored_indices = [stored[order.index(n)] for n in range(source.ndim)]
     formula = _formula(source, before, after)
     simplify = simplifier(loops)
 
     def number(place: Expr) -> Expr:
-        indices = [place if m == axis else i for m, i in enumerate(at)]
+        indices = [place if m == axis else i for m, i in enumerate(stored_indices)]
         if formula is None:
             return Load(source, tuple(indices))
         store, variables = formula
         return substitute(store.value, {v: indices[m] for v, m in variables.items()})
 
     extent = p.extent if not p.is_grouped else source.shape[axis]
-    word = p.kind.word(at[axis], extent, number, simplify)
+    word = p.kind.word(stored_indices[axis], extent, number, simplify)
     return Map(tuple(loops), (Store(words, stored, moved_word(word) if moved else word),))
 
 

@@ -51,10 +51,10 @@ def _shifted_axis(e: Load, preference: LayoutPreference, indices: tuple, buffer:
     if len(terms) != 1 or offset % preference.factor:
         return None
     (v, k), *_ = terms.items()
-    at = [n for n, i in enumerate(indices) if i is v]
-    if k != 1 or len(at) != 1 or buffer.shape[at[0]] % preference.factor:
+    axes = [n for n, i in enumerate(indices) if i is v]
+    if k != 1 or len(axes) != 1 or buffer.shape[axes[0]] % preference.factor:
         return None
-    return LayoutPreference(at[0], preference.factor)
+    return LayoutPreference(axes[0], preference.factor)
 
 
 def _word_axis(e: Load, preference: LayoutPreference, store: Store) -> LayoutPreference | None:
@@ -66,8 +66,8 @@ def _word_axis(e: Load, preference: LayoutPreference, store: Store) -> LayoutPre
         return None
     factor = preference.factor // steps
     terms, _ = Simplifier().linear(e.indices[preference.axis])
-    at = [n for n, i in enumerate(store.indices) if len(terms) == 1 and terms.get(i) == steps]
-    return LayoutPreference(at[0], factor) if at and store.buffer.shape[at[0]] % factor == 0 else None
+    axes = [n for n, i in enumerate(store.indices) if len(terms) == 1 and terms.get(i) == steps]
+    return LayoutPreference(axes[0], factor) if axes and store.buffer.shape[axes[0]] % factor == 0 else None
 
 
 def spreads(kernel: Kernel, b: Buffer, preference: LayoutPreference, preferred: dict[Buffer, LayoutPreference]) -> bool:
@@ -103,7 +103,7 @@ def parts_tiles(kernel: Kernel, b: Buffer, preference: LayoutPreference, target:
                 continue
             if (target.pair_tiles if value.name == PACK_PAIR else target.byte_tiles) < 2:
                 continue
-            at = [e.indices[preference.axis] for e in loads(value) if e.source is b]
-            if len(at) > 1 and all(i is at[0] for i in at):
+            indices = [e.indices[preference.axis] for e in loads(value) if e.source is b]
+            if len(indices) > 1 and all(i is indices[0] for i in indices):
                 return True
     return False

@@ -27,9 +27,9 @@ def along(r: Reduction, v: Var, factor: int) -> dict[Buffer, LayoutPreference] |
             return None
         preferences[s.buffer] = LayoutPreference(moving[0], factor)
         for e in loads(s.value):
-            at = [n for n, i in enumerate(e.indices) if i is v]
-            if e.source is not r.acc and len(at) == 1 and e.source.shape == s.buffer.shape:
-                preferences.setdefault(e.source, LayoutPreference(at[0], factor))
+            axes = [n for n, i in enumerate(e.indices) if i is v]
+            if e.source is not r.acc and len(axes) == 1 and e.source.shape == s.buffer.shape:
+                preferences.setdefault(e.source, LayoutPreference(axes[0], factor))
     return preferences
 
 

@@ -38,7 +38,7 @@ def cache_read(b: Block[Form], operand: Load | str, loops: Sequence[Var | str], 
     own = [(Var(v.name, v.dtype), n) for v, n in chosen]
     positions: dict[Expr, Expr] = {v: x for (v, _), (x, _) in zip(chosen, own)}
     source = substitute(b.seen()(operand), positions)
-    at = tuple(x for x, _ in own)
-    fill = Block.of(Map(tuple(own), (Store(buffer, at, source),))).with_kind(own[-1][0], VECTORIZED)
+    indices = tuple(x for x, _ in own)
+    fill = Block.of(Map(tuple(own), (Store(buffer, indices, source),))).with_kind(own[-1][0], VECTORIZED)
     cache = Cache(len(chosen), buffer, fill, operand, Load(buffer, tuple(v for v, _ in chosen)))
     return replace(b, caches=(*b.caches, cache), view=None)

@@ -13,8 +13,8 @@ from .base import primitive
 
 
 @primitive
-def cache_write(b: Block[Form], at: Var | str) -> Block[Form]:
-    """Moves the loops from `at` inwards inside of the accumulator, which becomes an array in registers.
+def cache_write(b: Block[Form], loop: Var | str) -> Block[Form]:
+    """Moves the loops from `loop` inwards inside of the accumulator, which becomes an array in registers.
 
     ::
 
@@ -29,7 +29,7 @@ def cache_write(b: Block[Form], at: Var | str) -> Block[Form]:
     b.check_placed()
     if not isinstance(b.form, Reduction):
         raise UsageError("there is no accumulator: nothing is reduced")
-    depth = b.depth(at)
+    depth = b.depth(loop)
     if b.tile or b.factor is not None:
         raise UsageError("accumulators are fixed already")
     block = replace(b.with_guards(), tile=b.loops[depth:], view=None)

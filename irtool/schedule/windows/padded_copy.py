@@ -15,15 +15,15 @@ from ...tir.stmt import Scope, Store
 from ..core.affine import loads, simplifier
 
 
-def without_padded_copy(forms: Sequence[AnyForm], at: int, plain: bool = False) -> Reduction | None:
-    """The reduction at number `at`, which reads the source of the padded copy that the stage before it makes.
+def without_padded_copy(forms: Sequence[AnyForm], number: int, plain: bool = False) -> Reduction | None:
+    """The reduction at `number`, which reads the source of the padded copy that the stage before it makes.
 
     `plain`: a copy without padding is accepted as well. None if the stage before makes no such copy, or others read it.
     """
-    copy, r = forms[at - 1], forms[at]
-    if at == 0 or not isinstance(copy, Map) or not isinstance(r, Reduction) or len(copy.stores) != 1:
+    copy, r = forms[number - 1], forms[number]
+    if number == 0 or not isinstance(copy, Map) or not isinstance(r, Reduction) or len(copy.stores) != 1:
         return None
-    if copy.stores[0].buffer in buffers_read(*forms[: at - 1], *forms[at + 1 :]):
+    if copy.stores[0].buffer in buffers_read(*forms[: number - 1], *forms[number + 1 :]):
         return None
     return inline_padding(r, copy, plain)
 

@@ -155,10 +155,10 @@ def ranges_of(guards: Sequence[Expr], simplify: Simplifier, axis: Axis, extents:
     count = extents[axis.step]
     positions = 1 if axis.position is None else extents[axis.position]
 
-    def inside(at: int) -> tuple[int, int]:
+    def inside(position: int) -> tuple[int, int]:
         first, end = 0, count
         for a, b, rest in bounds:
-            least = a * at + rest  # + b * step >= 0
+            least = a * position + rest  # + b * step >= 0
             if b > 0:
                 first = max(first, -(least // b))
             else:
@@ -171,7 +171,7 @@ def ranges_of(guards: Sequence[Expr], simplify: Simplifier, axis: Axis, extents:
             least = b * step + rest  # + a * position >= 0
             cuts.add(-(least // a) if a > 0 else least // -a + 1)
     starts = sorted(n for n in cuts if 0 <= n < positions)
-    starts = [n for at, n in enumerate(starts) if not at or inside(n) != inside(starts[at - 1])]
+    starts = [n for position, n in enumerate(starts) if not position or inside(n) != inside(starts[position - 1])]
     return [Range(a, b, *inside(a)) for a, b in pairwise([*starts, positions])]
 
 

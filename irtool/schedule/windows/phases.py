@@ -59,8 +59,8 @@ def stores_vectors(kernel: Kernel, target: VectorTarget, blocks: bool) -> bool:
     least = target.lanes(4) // 2
 
     def is_vector(s: Store, v: Var, extent: int) -> bool:
-        at = [n for n, i in enumerate(s.indices) if i is v]
-        return extent >= least and bool(at) and (blocks or at[0] == len(s.indices) - 1)
+        axes = [n for n, i in enumerate(s.indices) if i is v]
+        return extent >= least and bool(axes) and (blocks or axes[0] == len(s.indices) - 1)
 
     reductions = [r for r in kernel.stages if isinstance(r, Reduction)]
     return least < 2 or all(any(is_vector(s, v, n) for v, n in r.loops for s in r.stores) for r in reductions)
@@ -82,15 +82,15 @@ def _divided(r: Reduction) -> set[Var]:
     return {v for x in nodes if isinstance(x, Binary) and x.op in ("floordiv", "floormod") for v in variables(x.a)}
 
 
-def _sources(forms: Sequence[AnyForm], at: int, gather: Map) -> dict[Buffer, Reduction]:
-    """The reductions before stage `at` whose results it alone reads, by their buffers."""
+def _sources(forms: Sequence[AnyForm], number: int, gather: Map) -> dict[Buffer, Reduction]:
+    """The reductions before stage `number` whose results it alone reads, by their buffers."""
     read = buffers_read(gather)
     sources: dict[Buffer, Reduction] = {}
-    for r in forms[:at]:
+    for r in forms[:number]:
         if not isinstance(r, Reduction) or len(r.stores) != 1:
             continue
         b = r.stores[0].buffer
-        if b.scope == Scope.GLOBAL and b in read and b not in buffers_read(*forms[:at], *forms[at + 1 :]):
+        if b.scope == Scope.GLOBAL and b in read and b not in buffers_read(*forms[:number], *forms[number + 1 :]):
             sources[b] = r
     return sources
 

@@ -59,12 +59,12 @@ class Sliding:
         cached = Buffer(
             f"{self.read.source.name}_cached", update.buffer.shape[1:], self.read.dtype, update.buffer.scope
         )
-        at = update.indices[1:]
-        value = rewrite(update.value, lambda e: Load(cached, at) if e is self.read else e, {})
+        indices = update.indices[1:]
+        value = rewrite(update.value, lambda e: Load(cached, indices) if e is self.read else e, {})
         stmts: list[Stmt] = []
         for pairs in self.shared(rows).values():
             steps = [{rows[0]: const(t), self.loop[0]: const(k)} for t, k in sorted(pairs, key=lambda p: p[1])]
-            stmts.append(tile(substitute_stmt(Store(cached, at, self.read), steps[0])))
+            stmts.append(tile(substitute_stmt(Store(cached, indices, self.read), steps[0])))
             stmts += [tile(substitute_stmt(Store(update.buffer, update.indices, value), here)) for here in steps]
         return Allocate(cached, seq(stmts))
 

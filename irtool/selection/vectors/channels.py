@@ -51,13 +51,17 @@ class Pick:
 
 def picks(channel: Channel, lanes: int) -> list[Pick]:
     """The shuffles for the vector of a channel, the last of which gives it."""
-    count, at, n = channel.count, channel.number, lanes
-    every = tuple(2 * k + at % 2 for k in range(n))
+    count, channel_number, n = channel.count, channel.number, lanes
+    every = tuple(2 * k + channel_number % 2 for k in range(n))
     if count == 2:
         return [Pick(2, 0, 1, every)]
     if count == 4:
-        return [Pick(4, 0, 1, every), Pick(5, 2, 3, every), Pick(6, 4, 5, tuple(2 * k + at // 2 for k in range(n)))]
-    positions = [3 * k + at for k in range(n)]
+        return [
+            Pick(4, 0, 1, every),
+            Pick(5, 2, 3, every),
+            Pick(6, 4, 5, tuple(2 * k + channel_number // 2 for k in range(n))),
+        ]
+    positions = [3 * k + channel_number for k in range(n)]
     first = tuple(p if p < 2 * n else 0 for p in positions)
     rest = tuple(k if p < 2 * n else p - n for k, p in enumerate(positions))
     return [Pick(3, 0, 1, first), Pick(4, 3, 2, rest)]

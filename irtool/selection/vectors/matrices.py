@@ -142,8 +142,8 @@ def _update(s: For, acc: Buffer, simplify: Simplifier) -> tuple[Update, tuple[st
     old = store.value.a
     if not isinstance(old, Load) or old.source is not acc or not _is_extent(s.extent):
         return None
-    at = constant_indices(store.indices[:-1])
-    if len(at) + 1 != len(store.indices) or at != constant_indices(old.indices[:-1]):
+    indices = constant_indices(store.indices[:-1])
+    if len(indices) + 1 != len(store.indices) or indices != constant_indices(old.indices[:-1]):
         return None
     if store.indices[-1] is not s.var or old.indices[-1] is not s.var:
         return None
@@ -157,7 +157,7 @@ def _update(s: For, acc: Buffer, simplify: Simplifier) -> tuple[Update, tuple[st
         return None
     index = simplify(columns.indices[0])
     positions = tuple(simplify.at(index, {s.var: simplify(const(n, s.var.dtype))}) for n in range(LANES))
-    return Update(at, word, columns.source, positions), (added.name, moving[0])
+    return Update(indices, word, columns.source, positions), (added.name, moving[0])
 
 
 def _is_extent(e: Expr) -> bool:

@@ -92,7 +92,7 @@ def held_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:
         if any(isinstance(s, ir.Splat) for s in body.steps):
             for s in filter(_is_wide_read, body.steps):
                 uses.setdefault(key_of(s), []).append(n)
-    again = {key for key, at in uses.items() if 2 <= len(at) <= _READ_AGAIN}
+    again = {key for key, steps in uses.items() if 2 <= len(steps) <= _READ_AGAIN}
     sums = {s.register for body in bodies for s in body.steps if isinstance(s, ir.Assign)}
     return again if len(sums) + _most_alive([uses[key] for key in again]) < _REGISTERS else set()
 
@@ -106,8 +106,8 @@ def _is_wide_read(s: ir.Step) -> bool:
 
 def _most_alive(uses: Sequence[list[int]]) -> int:
     """The most values that are live at once, each from its first use to its last."""
-    changes = Counter(at[0] for at in uses)
-    changes.subtract(at[-1] + 1 for at in uses)
+    changes = Counter(steps[0] for steps in uses)
+    changes.subtract(steps[-1] + 1 for steps in uses)
     return max(accumulate(changes[n] for n in sorted(changes)), default=0)
 
 

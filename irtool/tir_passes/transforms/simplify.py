@@ -25,8 +25,8 @@ def simplify_statement(root: Stmt, around: Ranges) -> Stmt:
     while stack:
         s, simplify, exprs, count = stack.pop()
         if exprs is not None:
-            at = len(done) - count
-            done[at:] = [_decided(rebuild(s, done[at:], exprs))]
+            first = len(done) - count
+            done[first:] = [_decided(rebuild(s, done[first:], exprs))]
             continue
         exprs = tuple(simplify(e) for e in expressions(s))
         if isinstance(s, If) and isinstance(exprs[0], Const):

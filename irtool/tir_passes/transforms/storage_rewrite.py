@@ -47,9 +47,9 @@ def _one_place(s: Stmt) -> Stmt:
 def _assigned(buffers: Sequence[Buffer], parts: Sequence[Stmt]) -> dict[Buffer, Buffer]:
     """The buffers that lie in another one's memory, and those that grow for it; by liveness over the parts."""
     lifetimes: dict[Buffer, tuple[int, int]] = {}
-    for at, part in enumerate(parts):
+    for time, part in enumerate(parts):
         for b in _used(part, set(buffers)):
-            lifetimes[b] = (lifetimes.get(b, (at, at))[0], at)
+            lifetimes[b] = (lifetimes.get(b, (time, time))[0], time)
     groups: list[tuple[list[Buffer], int]] = []
     for b in sorted((b for b in buffers if b in lifetimes), key=lambda b: lifetimes[b][0]):
         for n, (members, last) in enumerate(groups):

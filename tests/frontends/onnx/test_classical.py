@@ -60,7 +60,7 @@ def drawn_trees(rng: Any, features: int, targets: int, prefix: str) -> dict[str,
         )
         for k, v in zip(("treeids", "nodeids", "modes", "featureids", "values"), row, strict=True):
             lists[f"nodes_{k}"].append(v)
-        at = len(lists["nodes_modes"]) - 1
+        node = len(lists["nodes_modes"]) - 1
         lists["nodes_missing_value_tracks_true"].append(int(rng.integers(2)))
         lists["nodes_truenodeids"].append(0)
         lists["nodes_falsenodeids"].append(0)
@@ -74,7 +74,7 @@ def drawn_trees(rng: Any, features: int, targets: int, prefix: str) -> dict[str,
                     lists[f"{prefix}_{name}"].append(v)
         else:
             for name in ("nodes_truenodeids", "nodes_falsenodeids"):
-                lists[name][at] = grow(tree, depth - 1)
+                lists[name][node] = grow(tree, depth - 1)
         return place
 
     for tree in range(3):

@@ -73,4 +73,4 @@ def test_addresses_that_are_not_aligned_do_not_reach_compiled_code(monkeypatch: 
     monkeypatch.setattr(library, "_address", lambda a: passed.append(address(a)) or address(a))
     for array in (x, x.astype("float64"), np.broadcast_to(x, (1, 8))[0]):
         np.testing.assert_allclose(artifact.run([array]), np.exp(np.arange(8.0)))
-    assert len(passed) == 6 and not any(at % 8 for at in passed)
+    assert len(passed) == 6 and not any(pointer % 8 for pointer in passed)

@@ -53,8 +53,8 @@ def test_where_elements_come_from(coordinates: str, axis: AxisResize) -> None:
     ],
 )
 def test_the_nearest_element(rounding: str, scale: float, expected: list[int]) -> None:
-    at = np.array([0.5, 0.75, 1.0, 1.75, 2.5], "float32")
-    assert nearest(at, rounding, scale).tolist() == expected
+    points = np.array([0.5, 0.75, 1.0, 1.75, 2.5], "float32")
+    assert nearest(points, rounding, scale).tolist() == expected
 
 
 def test_words_that_onnx_does_not_have_are_refused() -> None:

@@ -23,7 +23,7 @@ def graph(rank: int, half: int, places: str, attributes: str) -> str:
         y = com.microsoft.RotaryEmbedding<{attributes}>(x, p, c, s) }}"""
 
 
-def turned(x: np.ndarray, places: np.ndarray, angles: np.ndarray, interleaved: bool) -> np.ndarray:
+def rotated(x: np.ndarray, places: np.ndarray, angles: np.ndarray, interleaved: bool) -> np.ndarray:
     """`x` of shape (batch, heads, length, size), turned in pairs: neighbours, or the halves of what is turned."""
     result, half = x.copy(), angles.shape[1]
     for b, h, n, k in np.ndindex(x.shape[0], x.shape[1], x.shape[2], half):
@@ -62,7 +62,7 @@ def test_pairs_are_turned_by_the_angles_of_their_places(
     }
     text = graph(rank, half, "1" if start is not None else f"{BATCH},{LENGTH}", f"interleaved={interleaved}{more}")
     (actual,) = evaluated(parse(text, microsoft=True), inputs)
-    expected = turned(x, places, angles, bool(interleaved)) * (0.5 if "scale" in more else 1)
+    expected = rotated(x, places, angles, bool(interleaved)) * (0.5 if "scale" in more else 1)
     expected = expected if rank == 4 else expected.transpose(0, 2, 1, 3).reshape(BATCH, LENGTH, -1)
     np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 

@@ -75,8 +75,8 @@ def test_small_cases(case: str) -> None:
 def test_points_between_pixels_belong_to_even_ones() -> None:
     graph = """net (float[1,1,1,4] x, float[1,1,4,2] p) => (float[a,b,c,d] y) {
         y = GridSample<mode="nearest", align_corners=1, padding_mode="border">(x, p) }"""
-    at = np.array([0.5, 1.5, 2.5, 2.75]) / 1.5 - 1
-    points = np.stack([at, np.zeros(4)], -1).reshape(1, 1, 4, 2).astype("float32")
+    coordinates = np.array([0.5, 1.5, 2.5, 2.75]) / 1.5 - 1
+    points = np.stack([coordinates, np.zeros(4)], -1).reshape(1, 1, 4, 2).astype("float32")
     x = np.array([10, 11, 12, 13], "float32").reshape(1, 1, 1, 4)
     (actual,) = evaluated(parse(graph, 16), {"x": x, "p": points})
     assert actual.ravel().tolist() == [10, 12, 12, 13]

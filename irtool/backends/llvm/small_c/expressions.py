@@ -41,8 +41,8 @@ class Expressions(Tokens, Conversions):
         self.unions: dict[str, dict[str, tuple[Type, str]]] = {}
         self.compiled = Compiled("", [])
 
-    def type_here(self, at: int | None = None) -> Type | None:
-        word = self.tokens[self.at if at is None else at]
+    def type_here(self, token: int | None = None) -> Type | None:
+        word = self.tokens[self.at if token is None else token]
         return self.types.get(word) or named_type(word)
 
     def skip_words(self) -> None:

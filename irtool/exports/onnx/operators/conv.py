@@ -29,27 +29,27 @@ def relayout(e: Expr, source: str, target: str) -> Expr:
     return e if source == target else call("layout_transform", e, src_layout=source, dst_layout=target)
 
 
-def attributes(at: Any, **changes: Any) -> dict[str, Any]:
+def attributes(attrs: Any, **changes: Any) -> dict[str, Any]:
     """The attributes of a call, some of them changed."""
-    return {**{f.name: getattr(at, f.name) for f in fields(at)}, **changes}
+    return {**{f.name: getattr(attrs, f.name) for f in fields(attrs)}, **changes}
 
 
 def in_plain_layout(s: LegalizationSite, kernel: str, name: str = "") -> Expr | None:
     """A convolution between rearrangements, or None if its layouts are plain. `kernel` is the plain layout of weights."""
-    at = s.attrs
-    data = PLAIN[spatial_rank(at.data_layout)][0]
-    out = at.out_layout or at.data_layout
-    if at.data_layout == data and at.kernel_layout == kernel and out == data and not name:
+    attrs = s.attrs
+    data = PLAIN[spatial_rank(attrs.data_layout)][0]
+    out = attrs.out_layout or attrs.data_layout
+    if attrs.data_layout == data and attrs.kernel_layout == kernel and out == data and not name:
         return None
     x, w, *rest = s.args
-    depth = at.kernel_layout
+    depth = attrs.kernel_layout
     convolution = call(
-        name or at.name,
-        relayout(x, at.data_layout, data),
+        name or attrs.name,
+        relayout(x, attrs.data_layout, data),
         relayout(w, depth, kernel),
         *rest,
         span=s.call.span,
-        **attributes(at, data_layout=data, kernel_layout=kernel, out_layout=""),
+        **attributes(attrs, data_layout=data, kernel_layout=kernel, out_layout=""),
     )
     return relayout(convolution, data, out)
 
@@ -80,16 +80,16 @@ class Conv(Expansion):
 
     def emit(self, s: OnnxSite) -> Any:
         x, w = s.inputs
-        at, rank = s.attrs, len(s.tensor(0).shape) - 2
+        attrs, rank = s.attrs, len(s.tensor(0).shape) - 2
         channels, window = s.known(s.out, 1), s.spatial(s.tensor(1))
         if s.known(s.tensor(1), 0) != channels:  # several filters for each channel of the data
-            w = s.reshape(w, [channels, s.known(s.tensor(0), 1) // int(at.groups), *window])
+            w = s.reshape(w, [channels, s.known(s.tensor(0), 1) // int(attrs.groups), *window])
         shared: dict[str, Any] = {
             "kernel_shape": window,
-            "strides": spread(at.strides, rank),
-            "dilations": spread(at.dilation, rank),
-            "pads": pads_of(at.padding, rank),
-            "group": int(at.groups),
+            "strides": spread(attrs.strides, rank),
+            "dilations": spread(attrs.dilation, rank),
+            "pads": pads_of(attrs.padding, rank),
+            "group": int(attrs.groups),
         }
         if is_float(s.out.dtype):
             result = s.node("Conv", s.cast(x, s.out.dtype), s.cast(w, s.out.dtype), **shared)
@@ -148,27 +148,30 @@ class ConvTranspose(Expansion):
     direct: ClassVar[bool] = True
 
     def expand(self, s: LegalizationSite) -> Expr | None:
-        at = s.attrs
-        rank = spatial_rank(at.data_layout)
+        attrs = s.attrs
+        rank = spatial_rank(attrs.data_layout)
         data = PLAIN[rank][0]
-        letters, plain = at.kernel_layout, at.kernel_form  # the channels that come in are the first axis of the latter
-        out = at.out_layout or at.data_layout
-        if at.data_layout == data and letters == plain and out == data:
-            dtype = at.out_dtype or s.tensor(0).dtype
+        letters, plain = (
+            attrs.kernel_layout,
+            attrs.kernel_form,
+        )  # the channels that come in are the first axis of the latter
+        out = attrs.out_layout or attrs.data_layout
+        if attrs.data_layout == data and letters == plain and out == data:
+            dtype = attrs.out_dtype or s.tensor(0).dtype
             return None if is_float(dtype) else _as_convolution(s, rank, dtype)
         x, w = s.args
         convolution = call(
-            at.name,
-            relayout(x, at.data_layout, data),
+            attrs.name,
+            relayout(x, attrs.data_layout, data),
             relayout(w, letters, plain),
             span=s.call.span,
-            **attributes(at, data_layout=data, kernel_layout=plain, out_layout=""),
+            **attributes(attrs, data_layout=data, kernel_layout=plain, out_layout=""),
         )
         return relayout(convolution, data, out)
 
     def emit(self, s: OnnxSite) -> Any:
         x, w = s.inputs
-        at, rank = s.attrs, len(s.tensor(0).shape) - 2
+        attrs, rank = s.attrs, len(s.tensor(0).shape) - 2
         if not is_float(s.out.dtype):
             s.refuse(f"ONNX has ConvTranspose for floating point, not for {s.out.dtype}")
         return s.node(
@@ -176,21 +179,21 @@ class ConvTranspose(Expansion):
             s.cast(x, s.out.dtype),
             s.cast(w, s.out.dtype),
             kernel_shape=s.spatial(s.tensor(1)),
-            strides=spread(at.strides, rank),
-            dilations=spread(at.dilation, rank),
-            pads=pads_of(at.padding, rank),
-            output_padding=spread(at.output_padding, rank),
-            group=int(at.groups),
+            strides=spread(attrs.strides, rank),
+            dilations=spread(attrs.dilation, rank),
+            pads=pads_of(attrs.padding, rank),
+            output_padding=spread(attrs.output_padding, rank),
+            group=int(attrs.groups),
         )
 
 
 def _as_convolution(s: LegalizationSite, rank: int, dtype: str) -> Expr:
     """A transposed convolution as one of the data with gaps, with the weights turned round."""
-    at = s.attrs
+    attrs = s.attrs
     x, w = s.args
     inputs, outputs, *kernel = s.shape(1)
-    strides, dilation = spread(at.strides, rank), spread(at.dilation, rank)
-    pads, more = pads_of(at.padding, rank), spread(at.output_padding, rank)
+    strides, dilation = spread(attrs.strides, rank), spread(attrs.dilation, rank)
+    pads, more = pads_of(attrs.padding, rank), spread(attrs.output_padding, rank)
     x = call("nn.dilate", call("cast", x, dtype=dtype), strides=(1, 1, *strides))
     reach = [(k - 1) * d for k, d in zip(kernel, dilation, strict=True)]
     before = [r - p for r, p in zip(reach, pads[:rank], strict=True)]
@@ -205,7 +208,7 @@ def _as_convolution(s: LegalizationSite, rank: int, dtype: str) -> Expr:
     w = call("cast", w, dtype=dtype)
     for axis in range(2, 2 + rank):
         w = call("reverse", w, axis=axis)
-    groups = int(at.groups)
+    groups = int(attrs.groups)
     w = call("reshape", w, newshape=(groups, inputs // groups, outputs, *kernel))
     w = call("transpose", w, axes=(0, 2, 1, *range(3, 3 + rank)))
     w = call("reshape", w, newshape=(groups * outputs, inputs // groups, *kernel))
@@ -233,8 +236,8 @@ class BlockedConv(Expansion):
     """`nn.conv2d` on plain layouts, `Reshape` and `Transpose` around it"""
 
     def expand(self, s: LegalizationSite) -> Expr | None:
-        at = s.attrs
-        kernel = at.kernel_layout
+        attrs = s.attrs
+        kernel = attrs.kernel_layout
         weight = s.types[1]
         assert isinstance(weight, TensorType)
         return in_plain_layout(s, "OIHW", "nn.conv2d") if kernel else None

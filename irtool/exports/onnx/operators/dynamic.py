@@ -134,8 +134,8 @@ class TopK(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x, k = s.inputs
-        at = s.attrs
-        axis = s.axes(0, [at.axis])[0]
+        attrs = s.attrs
+        axis = s.axes(0, [attrs.axis])[0]
         wide = x.dtype if x.dtype in ("float16", "float32", "float64", "int32", "int64") else "int64"
         count = s.reshape(s.cast(k, "int64"), [1])
         extent = s.slice(s.shape(x), [axis], [axis + 1], [0])
@@ -147,14 +147,14 @@ class TopK(Form):
             count,
             dtypes=[wide, "int64"],
             axis=axis,
-            largest=int(not at.is_ascend),
+            largest=int(not attrs.is_ascend),
             sorted=1,
         )
         values = s.cast(values, x.dtype)
-        if at.ret_type == "values":
+        if attrs.ret_type == "values":
             return values
-        indices = s.cast(indices, (s.out if at.ret_type == "indices" else s.fields[1]).dtype)
-        return indices if at.ret_type == "indices" else (values, indices)
+        indices = s.cast(indices, (s.out if attrs.ret_type == "indices" else s.fields[1]).dtype)
+        return indices if attrs.ret_type == "indices" else (values, indices)
 
 
 @form("dyn.nn.pad")
@@ -174,8 +174,8 @@ class Pad(Form):
 @decomposed("`Equal` with a `Range` up to the depth, `Where`", "dyn.one_hot")
 def one_hot(s: OnnxSite) -> Value:
     index, on, off, depth = s.inputs
-    at, rank = s.attrs, len(s.tensor(0).shape)
-    axis = at.axis % (rank + 1)
+    attrs, rank = s.attrs, len(s.tensor(0).shape)
+    axis = attrs.axis % (rank + 1)
     positions = s.node("Range", s.constant(0, "int64"), s.reshape(s.cast(depth, "int64"), []), s.constant(1, "int64"))
     hit = s.compare(
         "Equal", s.cast(s.unsqueeze(index, axis), "int64"), s.unsqueeze(positions, *range(1, rank - axis + 1))
@@ -206,26 +206,30 @@ class Resize(Form):
     direct: ClassVar[bool] = True
 
     def emit(self, s: OnnxSite) -> Any:
-        at, x = s.attrs, s.inputs[0]
+        attrs, x = s.attrs, s.inputs[0]
         from ....ops.image.resample import Method
 
         rank = len(s.tensor(0).shape)
         canonical = "NCHW" if rank == 4 else "NCDHW"
-        axes = spatial_axes(at.layout, canonical)
-        order = [at.layout.index("N"), at.layout.index("C"), *axes]
-        if at.name == "dyn.image.resize2d":
+        axes = spatial_axes(attrs.layout, canonical)
+        order = [attrs.layout.index("N"), attrs.layout.index("C"), *axes]
+        if attrs.name == "dyn.image.resize2d":
             method = Method(
-                at.method, at.coordinate_transformation_mode, at.rounding_method, at.cubic_alpha, bool(at.cubic_exclude)
+                attrs.method,
+                attrs.coordinate_transformation_mode,
+                attrs.rounding_method,
+                attrs.cubic_alpha,
+                bool(attrs.cubic_exclude),
             )
         elif rank == 4:
-            method = upsampling_method(at.method, at.align_corners)
+            method = upsampling_method(attrs.method, attrs.align_corners)
         else:
-            method = upsampling3d_method(at.method, at.coordinate_transformation_mode)
+            method = upsampling3d_method(attrs.method, attrs.coordinate_transformation_mode)
         if method.coordinates not in _COORDINATES:
             s.refuse(f"Resize has no mode {method.coordinates} of this meaning")
         moved = s.transpose(x, order)
         scales = sizes = None
-        if at.name == "dyn.image.resize2d":
+        if attrs.name == "dyn.image.resize2d":
             sizes = s.concat([s.slice(s.shape(moved), [0], [2], [0]), s.cast(s.inputs[1], "int64")], 0)
         else:
             scale_inputs = [s.reshape(s.cast(v, "float32"), [1]) for v in s.inputs[1:]]

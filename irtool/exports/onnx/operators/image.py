@@ -35,25 +35,29 @@ class Resize(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
-        at, name = s.attrs, s.attrs.name
+        attrs, name = s.attrs, s.attrs.name
         rank = {"1d": 1, "3d": 3}.get(name[-2:], 2)
         canonical = {1: "NCW", 2: "NCHW", 3: "NCDHW"}[rank]
-        axes = spatial_axes(at.layout, canonical)
+        axes = spatial_axes(attrs.layout, canonical)
         roi: list[tuple[float, float]] = [(0.0, 0.0)] * rank
         extrapolation = 0.0
         if name.startswith("nn."):
-            method = upsampling_method(at.method, at.align_corners) if rank == 2 else None
-            method = method or upsampling3d_method(at.method, at.coordinate_transformation_mode)
+            method = upsampling_method(attrs.method, attrs.align_corners) if rank == 2 else None
+            method = method or upsampling3d_method(attrs.method, attrs.coordinate_transformation_mode)
         else:
             method = Method(
-                at.method, at.coordinate_transformation_mode, at.rounding_method, at.cubic_alpha, bool(at.cubic_exclude)
+                attrs.method,
+                attrs.coordinate_transformation_mode,
+                attrs.rounding_method,
+                attrs.cubic_alpha,
+                bool(attrs.cubic_exclude),
             )
-            roi_values = list(at.roi or [])
+            roi_values = list(attrs.roi or [])
             if len(roi_values) == 2 * rank:
                 roi = [(roi_values[i], roi_values[rank + i]) for i in range(rank)]
-            extrapolation = at.extrapolation_value
+            extrapolation = attrs.extrapolation_value
         size = [s.known(s.out, a) for a in axes]
-        if self._has_node(method, rank, at.layout == canonical, x.dtype):
+        if self._has_node(method, rank, attrs.layout == canonical, x.dtype):
             return s.cast(_resized(s, x, axes, size, method), s.out.dtype)
         resized = by_taps(s, x, s.dims(0), axes, size, method, roi, extrapolation, exact=name == "nn.upsampling")
         return s.cast(resized, s.out.dtype)
@@ -102,15 +106,15 @@ def by_taps(
     maps = [map_axis(shape[a], n, method, b[0], b[1], exact) for a, n, b in zip(axes, size, roi, strict=True)]
     for axis, target, map in reversed(list(zip(axes, size, maps, strict=True))):
         whole = np.arange(target) // map.whole if map.whole else None
-        at, weights = taps_at(positions(map, target), map.extent, method, whole)
+        taps, weights = taps_at(positions(map, target), map.extent, method, whole)
         if method.name == "nearest_neighbor":
-            x = s.node("Gather", x, s.constant(at[0], "int64"), axis=axis)
+            x = s.node("Gather", x, s.constant(taps[0], "int64"), axis=axis)
             continue
         x = s.cast(x, "float32")
         form = [-1 if a == axis else 1 for a in range(rank)]
         total = None
         for k in range(method.taps):
-            tap = s.node("Gather", x, s.constant(at[k], "int64"), axis=axis)
+            tap = s.node("Gather", x, s.constant(taps[k], "int64"), axis=axis)
             term = s.mul(tap, s.constant(weights[k].reshape(form), "float32"))
             total = term if total is None else s.add(total, term)
         assert total is not None
@@ -132,7 +136,7 @@ class GridSample(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x, grid = s.inputs
-        at, rank = s.attrs, len(s.tensor(0).shape)
+        attrs, rank = s.attrs, len(s.tensor(0).shape)
         if rank == 5:
             s.need_opset(20, "GridSample of volumes")
         newer = {"bilinear": "linear", "bicubic": "cubic"} if s.opset >= 20 else {}
@@ -140,9 +144,9 @@ class GridSample(Form):
             "GridSample",
             x,
             s.transpose(grid, [0, *range(2, rank), 1]),
-            mode=newer.get(at.method, at.method),
-            padding_mode=at.padding_mode,
-            align_corners=int(bool(at.align_corners)),
+            mode=newer.get(attrs.method, attrs.method),
+            padding_mode=attrs.padding_mode,
+            align_corners=int(bool(attrs.align_corners)),
         )
 
 
@@ -160,16 +164,16 @@ def affine_grid(s: OnnxSite) -> Value:
 )
 def crop_and_resize(s: OnnxSite) -> Value:
     data, boxes, box_indices = s.inputs
-    at = s.attrs
-    if at.layout not in ("NCHW", "NHWC"):
-        s.refuse(f"the layout {at.layout} is none of images with whole channels")
-    last = at.layout == "NHWC"
+    attrs = s.attrs
+    if attrs.layout not in ("NCHW", "NHWC"):
+        s.refuse(f"the layout {attrs.layout} is none of images with whole channels")
+    last = attrs.layout == "NHWC"
     x = s.transpose(s.cast(data, "float32"), [0, 3, 1, 2] if last else [0, 1, 2, 3])
     shape = s.dims(0)
     height, width = (shape[1], shape[2]) if last else (shape[2], shape[3])
     x = s.node("Gather", x, s.cast(box_indices, "int64"), axis=0)
     columns = [s.slice(boxes, [k], [k + 1], [1]) for k in range(4)]
-    out_h, out_w = (int(v) for v in at.crop_size)
+    out_h, out_w = (int(v) for v in attrs.crop_size)
     ys = _places(s, columns[0], columns[2], height, out_h)
     xs = _places(s, columns[1], columns[3], width, out_w)
     beyond = []
@@ -177,7 +181,7 @@ def crop_and_resize(s: OnnxSite) -> Value:
     for p, extent in ((xs, width), (ys, height)):
         low = s.compare("Less", p, s.scalar(0, p))
         beyond.append(s.node("Or", low, s.compare("Greater", p, s.scalar(extent - 1, p))))
-        if at.method == "nearest_neighbor":
+        if attrs.method == "nearest_neighbor":
             p = s.node("Floor", s.add(p, s.scalar(0.5, p)))
         scale = 2.0 / (extent - 1) if extent > 1 else 0.0
         norm.append(s.sub(s.mul(p, s.scalar(scale, p)), s.scalar(1, p)))
@@ -186,10 +190,10 @@ def crop_and_resize(s: OnnxSite) -> Value:
     grid_y = s.node("Expand", s.unsqueeze(norm[1], 2), s.ints(count, out_h, out_w))
     grid = s.node("Concat", s.unsqueeze(grid_x, 3), s.unsqueeze(grid_y, 3), axis=3)
     linear = "linear" if s.opset >= 20 else "bilinear"
-    mode = "nearest" if at.method == "nearest_neighbor" else linear
+    mode = "nearest" if attrs.method == "nearest_neighbor" else linear
     crops = s.node("GridSample", x, grid, mode=mode, padding_mode="border", align_corners=1)
     out = s.node("Or", s.unsqueeze(beyond[0], 1), s.unsqueeze(beyond[1], 2))
-    crops = s.where(s.unsqueeze(out, 1), s.scalar(at.extrapolation_value, crops), crops)
+    crops = s.where(s.unsqueeze(out, 1), s.scalar(attrs.extrapolation_value, crops), crops)
     return s.cast(s.transpose(crops, [0, 2, 3, 1] if last else [0, 1, 2, 3]), s.out.dtype)
 
 
@@ -206,15 +210,15 @@ def _places(s: OnnxSite, low: Value, high: Value, extent: int, count: int) -> Va
 @decomposed("`Pad`, the maximum over the taps of shifted data plus their weight", "image.dilation2d")
 def dilation2d(s: OnnxSite) -> Value:
     data, weight = s.inputs
-    at = s.attrs
-    last = at.data_layout == "NHWC"
+    attrs = s.attrs
+    last = attrs.data_layout == "NHWC"
     x = s.transpose(data, [0, 3, 1, 2] if last else [0, 1, 2, 3])
-    w = s.transpose(weight, [2, 0, 1] if at.kernel_layout == "HWI" else [0, 1, 2])
+    w = s.transpose(weight, [2, 0, 1] if attrs.kernel_layout == "HWI" else [0, 1, 2])
     shape = [s.dims(0)[a] for a in ([0, 3, 1, 2] if last else [0, 1, 2, 3])]
-    taps = [s.dims(1)[a] for a in ([0, 1] if at.kernel_layout == "HWI" else [1, 2])]
+    taps = [s.dims(1)[a] for a in ([0, 1] if attrs.kernel_layout == "HWI" else [1, 2])]
     out = [s.static(s.out)[a] for a in ([1, 2] if last else [2, 3])]
-    strides, dilations = ([int(v) for v in (a if len(a) == 2 else [*a, *a])] for a in (at.strides, at.dilations))
-    pads = [int(p) for p in at.padding]
+    strides, dilations = ([int(v) for v in (a if len(a) == 2 else [*a, *a])] for a in (attrs.strides, attrs.dilations))
+    pads = [int(p) for p in attrs.padding]
     pads = pads * 4 if len(pads) == 1 else pads * 2 if len(pads) == 2 else pads
     x = s.node("Pad", x, s.ints(0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]), s.scalar(0, x))
     total = None

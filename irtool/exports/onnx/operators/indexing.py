@@ -45,16 +45,16 @@ class Take(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x, index = s.inputs
-        at, t = s.attrs, s.tensor(0)
-        if at.axis is None:
+        attrs, t = s.attrs, s.tensor(0)
+        if attrs.axis is None:
             x = s.reshape(x, [-1])
             axis = 0
             extent: Any = int(np.prod(s.dims(0))) if t.is_static else s.node("Size", x, dtype="int64")
         else:
-            axis = s.axes(0, [at.axis])[0]
+            axis = s.axes(0, [attrs.axis])[0]
             extent = extent_of(s, x, t.shape[axis], axis)
-        index = s.cast(index, "int64") if at.mode == "fast" else in_range(s, index, extent, at.mode)
-        batch = at.batch_dims % max(len(s.tensor(1).shape), 1) if at.batch_dims < 0 else at.batch_dims
+        index = s.cast(index, "int64") if attrs.mode == "fast" else in_range(s, index, extent, attrs.mode)
+        batch = attrs.batch_dims % max(len(s.tensor(1).shape), 1) if attrs.batch_dims < 0 else attrs.batch_dims
         if not batch:
             return s.node("Gather", x, index, axis=axis)
         rank, indices = len(t.shape), s.dims(1)
@@ -236,15 +236,15 @@ def sequence_mask(s: OnnxSite) -> Value:
 @decomposed("`ScatterND` of the elements of the diagonals at constant places", "matrix_set_diag")
 def matrix_set_diag(s: OnnxSite) -> Value:
     x, diagonal = s.inputs
-    at = s.attrs
+    attrs = s.attrs
     *lead, rows, columns = s.dims(0)
     size, longest = rows * columns, s.dims(1)[-1]
     positions, sources = [], []
-    for k in range(at.k1, at.k2 + 1):
+    for k in range(attrs.k1, attrs.k2 + 1):
         length = min(rows + min(k, 0), columns - max(k, 0))
-        right = at.super_diag_right_align if k >= 0 else at.sub_diag_right_align
-        start = longest - length if right and at.k1 != at.k2 else 0
-        line = 0 if at.k1 == at.k2 else (at.k2 - k) * longest
+        right = attrs.super_diag_right_align if k >= 0 else attrs.sub_diag_right_align
+        start = longest - length if right and attrs.k1 != attrs.k2 else 0
+        line = 0 if attrs.k1 == attrs.k2 else (attrs.k2 - k) * longest
         for i in range(length):
             positions.append((i + max(-k, 0)) * columns + i + max(k, 0))
             sources.append(line + min(max(i + start, 0), longest - 1))
@@ -266,9 +266,9 @@ def invert_permutation(s: OnnxSite) -> Value:
 @decomposed("`Equal` with constant positions, `Where`: `OneHot` counts indices below 0 from the end", "one_hot")
 def one_hot(s: OnnxSite) -> Value:
     index, on, off = s.inputs
-    at, rank = s.attrs, len(s.tensor(0).shape)
-    axis = at.place(rank)
-    positions = s.constant(np.arange(at.depth).reshape([-1] + [1] * (rank - axis)), "int64")
+    attrs, rank = s.attrs, len(s.tensor(0).shape)
+    axis = attrs.place(rank)
+    positions = s.constant(np.arange(attrs.depth).reshape([-1] + [1] * (rank - axis)), "int64")
     hit = s.compare("Equal", s.cast(s.unsqueeze(index, axis), "int64"), positions)
     on, off = (s.reshape(s.cast(v, s.out.dtype), []) for v in (on, off))
     return s.where(hit, on, off)

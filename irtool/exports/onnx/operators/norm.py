@@ -57,19 +57,19 @@ class BatchNorm(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x, gamma, beta, mean, variance = s.inputs
-        at, rank = s.attrs, len(s.tensor(0).shape)
-        axis = at.axis % rank
-        gamma = gamma if at.scale else _filled(s, 1, mean)
-        beta = beta if at.center else _filled(s, 0, mean)
+        attrs, rank = s.attrs, len(s.tensor(0).shape)
+        axis = attrs.axis % rank
+        gamma = gamma if attrs.scale else _filled(s, 1, mean)
+        beta = beta if attrs.center else _filled(s, 0, mean)
         order = [*(a for a in range(rank) if a != axis)]
         order.insert(1, axis)
         if rank == 1:  # channels alone: a batch of one
             normalized = s.node(
-                "BatchNormalization", s.unsqueeze(x, 0), gamma, beta, mean, variance, epsilon=float(at.epsilon)
+                "BatchNormalization", s.unsqueeze(x, 0), gamma, beta, mean, variance, epsilon=float(attrs.epsilon)
             )
             return s.squeeze(normalized, 0), mean, variance
         moved = s.transpose(x, order)
-        normalized = s.node("BatchNormalization", moved, gamma, beta, mean, variance, epsilon=float(at.epsilon))
+        normalized = s.node("BatchNormalization", moved, gamma, beta, mean, variance, epsilon=float(attrs.epsilon))
         return s.transpose(normalized, [order.index(a) for a in range(rank)]), mean, variance
 
 
@@ -86,13 +86,13 @@ class LayerNorm(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x, gamma, beta = s.inputs
-        at, rank = s.attrs, len(s.tensor(0).shape)
-        axis = at.axis % rank
-        if axis == rank - 1 and at.scale:
+        attrs, rank = s.attrs, len(s.tensor(0).shape)
+        axis = attrs.axis % rank
+        if axis == rank - 1 and attrs.scale:
             return s.node(
-                "LayerNormalization", x, gamma, beta if at.center else None, axis=-1, epsilon=float(at.epsilon)
+                "LayerNormalization", x, gamma, beta if attrs.center else None, axis=-1, epsilon=float(attrs.epsilon)
             )
-        return _scaled(s, normalised(s, x, [axis], at.epsilon), axis, rank)
+        return _scaled(s, normalised(s, x, [axis], attrs.epsilon), axis, rank)
 
 
 @form("nn.instance_norm")
@@ -104,12 +104,12 @@ class InstanceNorm(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x, gamma, beta = s.inputs
-        at, rank = s.attrs, len(s.tensor(0).shape)
-        axis = at.axis % rank
-        if axis == 1 and rank > 2 and at.scale and at.center:
-            return s.node("InstanceNormalization", x, gamma, beta, epsilon=float(at.epsilon))
+        attrs, rank = s.attrs, len(s.tensor(0).shape)
+        axis = attrs.axis % rank
+        if axis == 1 and rank > 2 and attrs.scale and attrs.center:
+            return s.node("InstanceNormalization", x, gamma, beta, epsilon=float(attrs.epsilon))
         axes = [a for a in range(1, rank) if a != axis]
-        return _scaled(s, normalised(s, x, axes, at.epsilon), axis, rank)
+        return _scaled(s, normalised(s, x, axes, attrs.epsilon), axis, rank)
 
 
 @form("nn.group_norm")
@@ -121,21 +121,21 @@ class GroupNorm(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x, gamma, beta = s.inputs
-        at, rank = s.attrs, len(s.tensor(0).shape)
-        axis = at.axis % rank
-        if axis == 1 and rank > 2 and at.scale and at.center and s.opset >= 21:
+        attrs, rank = s.attrs, len(s.tensor(0).shape)
+        axis = attrs.axis % rank
+        if axis == 1 and rank > 2 and attrs.scale and attrs.center and s.opset >= 21:
             return s.node(
-                "GroupNormalization", x, gamma, beta, num_groups=int(at.num_groups), epsilon=float(at.epsilon)
+                "GroupNormalization", x, gamma, beta, num_groups=int(attrs.num_groups), epsilon=float(attrs.epsilon)
             )
-        groups = int(at.num_groups)
+        groups = int(attrs.num_groups)
         if axis == 1 and s.tensor(0).extents is None:
             whole = s.shape(x)
             flat = s.concat([s.slice(whole, [0], [1], [0]), s.ints(groups, -1)], 0)
-            normalized = normalised(s, s.node("Reshape", x, flat), [2], at.epsilon)
+            normalized = normalised(s, s.node("Reshape", x, flat), [2], attrs.epsilon)
             return _scaled(s, s.node("Reshape", normalized, whole), axis, rank)
         shape = s.dims(0)
         grouped = s.reshape(x, [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
-        normalized = normalised(s, grouped, list(range(axis + 1, rank + 1)), at.epsilon)
+        normalized = normalised(s, grouped, list(range(axis + 1, rank + 1)), attrs.epsilon)
         return _scaled(s, s.reshape(normalized, shape), axis, rank)
 
 
@@ -172,17 +172,17 @@ class Lrn(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
-        at, rank = s.attrs, len(s.tensor(0).shape)
-        axis = at.axis % rank
+        attrs, rank = s.attrs, len(s.tensor(0).shape)
+        axis = attrs.axis % rank
         order = [*(a for a in range(rank) if a != axis)]
         order.insert(1, axis)
         normalized = s.node(
             "LRN",
             s.transpose(x, order),
-            size=int(at.size),
-            alpha=float(at.alpha),
-            beta=float(at.beta),
-            bias=float(at.bias),
+            size=int(attrs.size),
+            alpha=float(attrs.alpha),
+            beta=float(attrs.beta),
+            bias=float(attrs.bias),
         )
         return s.transpose(normalized, [order.index(a) for a in range(rank)])
 
@@ -213,13 +213,13 @@ class NllLoss(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x, targets, weights = s.inputs
-        at = s.attrs
+        attrs = s.attrs
         if not is_float(x.dtype):
             s.refuse("ONNX has NegativeLogLikelihoodLoss for floating point only")
         flat = len(s.tensor(0).shape) == 1  # one sample: a batch of one
         if flat:
             x, targets = s.unsqueeze(x, 0), s.reshape(targets, [1])
         loss = s.node(
-            "NegativeLogLikelihoodLoss", x, s.cast(targets, "int64"), weights, reduction=at.reduction, ignore_index=int(at.ignore_index)
+            "NegativeLogLikelihoodLoss", x, s.cast(targets, "int64"), weights, reduction=attrs.reduction, ignore_index=int(attrs.ignore_index)
         )  # fmt: skip
         return s.reshape(loss, []) if flat else loss

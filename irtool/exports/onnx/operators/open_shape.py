@@ -18,42 +18,42 @@ def shape_of_codes(s: OnnxSite, codes: Sequence[int], backwards: bool = False) -
     """
     if backwards:
         codes = codes[::-1]
-    rank, at, n = len(s.tensor(0).shape), 0, 0
-    extents = _turned(s, s.shape(s.inputs[0]), backwards)
+    rank, axis, n = len(s.tensor(0).shape), 0, 0
+    extents = _reverse(s, s.shape(s.inputs[0]), backwards)
     parts: list[Value] = []
     left, numbers, inferred = set(range(rank)), 1, -1
     while n < len(codes):
         code = codes[n]
         if code == -2:
-            parts.append(s.slice(extents, [at], [rank], [0]))
-            left -= set(range(at, rank))
-            at = rank
+            parts.append(s.slice(extents, [axis], [rank], [0]))
+            left -= set(range(axis, rank))
+            axis = rank
         elif code == -3:
-            parts.append(s.node("ReduceProd", s.slice(extents, [at], [at + 2], [0]), keepdims=1))
-            left -= {at, at + 1}
-            at += 2
+            parts.append(s.node("ReduceProd", s.slice(extents, [axis], [axis + 2], [0]), keepdims=1))
+            left -= {axis, axis + 1}
+            axis += 2
         elif code == -4:
-            parts += _parted(s, s.slice(extents, [at], [at + 1], [0]), codes[n + 1], codes[n + 2])
-            left.discard(at)
-            at += 1
+            parts += _parted(s, s.slice(extents, [axis], [axis + 1], [0]), codes[n + 1], codes[n + 2])
+            left.discard(axis)
+            axis += 1
             n += 2
         elif code == 0:
-            parts.append(s.slice(extents, [at], [at + 1], [0]))
-            left.discard(at)
-            at += 1
+            parts.append(s.slice(extents, [axis], [axis + 1], [0]))
+            left.discard(axis)
+            axis += 1
         else:
             inferred = len(parts) if code == -1 else inferred
             numbers *= code if code != -1 else 1
             parts.append(s.ints(code))
-            at += 1
+            axis += 1
         n += 1
     if inferred >= 0:
         rest = s.node("ReduceProd", s.node("Gather", extents, s.ints(*sorted(left))), keepdims=1) if left else s.ints(1)
         parts[inferred] = s.div(rest, s.ints(numbers)) if numbers != 1 else rest
-    return _turned(s, s.concat(parts, 0), backwards)
+    return _reverse(s, s.concat(parts, 0), backwards)
 
 
-def _turned(s: OnnxSite, vector: Value, backwards: bool) -> Value:
+def _reverse(s: OnnxSite, vector: Value, backwards: bool) -> Value:
     return s.slice(vector, [-1], [-(1 << 63) + 1], [0], [-1]) if backwards else vector
 
 

@@ -19,10 +19,10 @@ from .conv import attributes, relayout
 
 @expanded("`nn.dense` on the weights, transposed and reshaped", "nn.contrib_dense_pack")
 def dense_pack(s: LegalizationSite) -> Expr:
-    at: Any = s.attrs
+    attrs: Any = s.attrs
     x, w = s.args
-    plain = relayout(w, at.weight_layout, "NC")
-    return call("nn.dense", x, plain, units=at.units, out_dtype=at.out_dtype, span=s.call.span)
+    plain = relayout(w, attrs.weight_layout, "NC")
+    return call("nn.dense", x, plain, units=attrs.units, out_dtype=attrs.out_dtype, span=s.call.span)
 
 
 @expanded("`Transpose`, `Pad`, `Reshape` of the weights", "nn.contrib_conv2d_gemm_weight_transform")
@@ -40,13 +40,13 @@ def gemm_weights(s: LegalizationSite) -> Expr:
 
 @expanded("`nn.conv2d` on the weights, taken out of their tiles", "nn.contrib_conv2d_gemm_without_weight_transform")
 def gemm_convolution(s: LegalizationSite) -> Expr:
-    at: Any = s.attrs
+    attrs: Any = s.attrs
     x, w = s.args
-    layout = at.data_layout
-    depth = s.shape(0)[layout.index("C")] // at.groups
-    kernel = tuple(int(k) for k in at.kernel_size)
+    layout = attrs.data_layout
+    depth = s.shape(0)[layout.index("C")] // attrs.groups
+    kernel = tuple(int(k) for k in attrs.kernel_size)
     shape = s.shape(1)
-    if not are_transposed(shape, at.channels, depth * kernel[0] * kernel[1], s.tensor(0).dtype):
+    if not are_transposed(shape, attrs.channels, depth * kernel[0] * kernel[1], s.tensor(0).dtype):
         w = call("transpose", w, axes=(0, 1, 3, 2))
         shape = (shape[0], shape[1], shape[3], shape[2])
     rows, columns, n, k = shape
@@ -55,12 +55,12 @@ def gemm_convolution(s: LegalizationSite) -> Expr:
         "strided_slice",
         matrix,
         begin=(0, 0),
-        end=(at.channels, depth * kernel[0] * kernel[1]),
+        end=(attrs.channels, depth * kernel[0] * kernel[1]),
         strides=(1, 1),
         axes=None,
     )
-    weights = call("reshape", used, newshape=(at.channels, *kernel, depth))
-    return call("nn.conv2d", x, weights, span=s.call.span, **attributes(at, kernel_layout="OHWI"))
+    weights = call("reshape", used, newshape=(attrs.channels, *kernel, depth))
+    return call("nn.conv2d", x, weights, span=s.call.span, **attributes(attrs, kernel_layout="OHWI"))
 
 
 @expanded(
@@ -105,16 +105,16 @@ class WinogradConvolution(Expansion):
 
 
 def _winograd_convolution(s: LegalizationSite) -> Expr:
-    at: Any = s.attrs
+    attrs: Any = s.attrs
     x, w = s.args
-    kernel = [int(k) for k in at.kernel_size]
+    kernel = [int(k) for k in attrs.kernel_size]
     rank = len(kernel)
     moved = [i for i in range(rank) if rank == 2 or i > 0 or transforms_depth(kernel[0])]
     stored = [*moved, *(i for i in range(rank) if i not in moved)]
     w = call("transpose", w, axes=(rank, rank + 1, *(stored.index(i) for i in range(rank))))
     for i in moved:
-        w = _along(w, restoring_matrix(at.tile_size, kernel[i]), 2 + i, 2 + rank)
-    plain = {f.name: getattr(at, f.name) for f in fields(at) if f.name != "tile_size"}
+        w = _along(w, restoring_matrix(attrs.tile_size, kernel[i]), 2 + i, 2 + rank)
+    plain = {f.name: getattr(attrs, f.name) for f in fields(attrs) if f.name != "tile_size"}
     plain["kernel_layout"] = "OIHW" if rank == 2 else "OIDHW"
     return call(f"nn.conv{rank}d", x, w, span=s.call.span, **plain)
 

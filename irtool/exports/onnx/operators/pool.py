@@ -18,16 +18,16 @@ from .conv import PLAIN, attributes, pads_of, relayout, spatial_rank, spread
 
 def in_plain_layout(s: LegalizationSite) -> Expr | None:
     """A pool between rearrangements, or None if its layout is plain."""
-    at = s.attrs
-    plain = PLAIN[spatial_rank(at.layout)][0]
-    out = at.out_layout or at.layout
-    if at.layout == plain and out == plain:
+    attrs = s.attrs
+    plain = PLAIN[spatial_rank(attrs.layout)][0]
+    out = attrs.out_layout or attrs.layout
+    if attrs.layout == plain and out == plain:
         return None
     pooled = call(
-        at.name,
-        *(relayout(a, at.layout, plain) for a in s.args),
+        attrs.name,
+        *(relayout(a, attrs.layout, plain) for a in s.args),
         span=s.call.span,
-        **attributes(at, layout=plain, out_layout=""),
+        **attributes(attrs, layout=plain, out_layout=""),
     )
     return relayout(pooled, plain, out)
 
@@ -56,20 +56,20 @@ class Pool(Expansion):
             s.refuse("ONNX Runtime has no MaxPool of uint64")
         if x.dtype == "bool":
             s.refuse("a mean of truth values is no number")
-        at, rank = s.attrs, len(s.tensor(0).shape) - 2
+        attrs, rank = s.attrs, len(s.tensor(0).shape) - 2
         mean = self.node == "AveragePool"
-        pads = pads_of(at.padding, rank)
-        window, strides, dilations = (spread(v, rank) for v in (at.pool_size, at.strides, at.dilation))
+        pads = pads_of(attrs.padding, rank)
+        window, strides, dilations = (spread(v, rank) for v in (attrs.pool_size, attrs.strides, attrs.dilation))
         if not is_float(x.dtype) and (mean or x.dtype not in ("int8", "uint8")):
             return _by_taps(s, x, window, strides, dilations, pads, mean)
         if any(p >= w for p, w in zip(pads, [*window, *window], strict=True)):  # ONNX Runtime has no wider padding
             return _by_taps(s, x, window, strides, dilations, pads, mean)
         if mean and (x.dtype == "float64" or (any(d > 1 for d in dilations) and s.opset < 19)):
             return _by_taps(s, x, window, strides, dilations, pads, mean)
-        if at.ceil_mode:
+        if attrs.ceil_mode:
             pads = _reaching(s, pads, window, strides, dilations)
             if mean:
-                return _by_taps(s, x, window, strides, dilations, pads_of(at.padding, rank), mean)
+                return _by_taps(s, x, window, strides, dilations, pads_of(attrs.padding, rank), mean)
         return s.node(
             self.node,
             x,
@@ -77,7 +77,7 @@ class Pool(Expansion):
             strides=strides,
             pads=pads,
             dilations=dilations if any(d > 1 for d in dilations) else None,
-            count_include_pad=1 if mean and at.count_include_pad else None,
+            count_include_pad=1 if mean and attrs.count_include_pad else None,
         )
 
 
@@ -97,7 +97,7 @@ def _by_taps(
     """The maximum or the mean over the taps of shifted data: for integers, and where windows end beyond the padding."""
     import itertools
 
-    at, rank, dtype = s.attrs, len(window), x.dtype
+    attrs, rank, dtype = s.attrs, len(window), x.dtype
     shape, out = s.spatial(s.tensor(0)), s.spatial(s.out)
     wide = dtype if is_float(dtype) else "int64" if dtype in ("int64", "uint32", "uint64") else "int32"
     x = s.cast(x, wide)
@@ -117,7 +117,7 @@ def _by_taps(
     count = np.ones((), "int64")
     for i in range(rank):
         counts = []
-        low, high = (-pads[i], shape[i] + pads[rank + i]) if mean and at.count_include_pad else (0, shape[i])
+        low, high = (-pads[i], shape[i] + pads[rank + i]) if mean and attrs.count_include_pad else (0, shape[i])
         for p in range(out[i]):
             start = p * strides[i] - pads[i]
             counts.append(sum(low <= start + t * dilations[i] < high for t in range(window[i])))

@@ -136,14 +136,14 @@ class Conv(Expansion):
 
     def emit(self, s: OnnxSite) -> Any:
         x, w = s.inputs[:2]
-        at = s.attrs
+        attrs = s.attrs
         x_zero, w_zero = _zeros(s)
         shared: dict[str, Any] = {
             "kernel_shape": list(s.dims(1)[2:]),
-            "strides": spread(at.strides, 2),
-            "dilations": spread(at.dilation, 2),
-            "pads": pads_of(at.padding, 2),
-            "group": int(at.groups),
+            "strides": spread(attrs.strides, 2),
+            "dilations": spread(attrs.dilation, 2),
+            "pads": pads_of(attrs.padding, 2),
+            "group": int(attrs.groups),
         }
         return convolved_integers(s, x, w, x_zero, w_zero, shared)
 

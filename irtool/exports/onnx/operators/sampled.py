@@ -17,33 +17,33 @@ from .conv import attributes, pads_of, relayout, spread
 
 @decomposed("`Pad`, products of the shifted maps, `ReduceSum`, `Concat` over the displacements", "nn.correlation")
 def correlation(s: OnnxSite) -> Value:
-    at = s.attrs
-    pads = pads_of(at.padding, 2)
+    attrs = s.attrs
+    pads = pads_of(attrs.padding, 2)
     _, channels, _, _ = s.dims(0)
     _, _, height, width = s.static(s.out)
     widths = s.ints(0, 0, *pads[:2], 0, 0, *pads[2:])
     a, b = (s.node("Pad", v, widths) for v in s.inputs)
-    radius = at.max_displacement // at.stride2
+    radius = attrs.max_displacement // attrs.stride2
 
     def seen(x: Value, row: int, column: int) -> Value:
-        ends = [row + (height - 1) * at.stride1 + 1, column + (width - 1) * at.stride1 + 1]
-        return s.slice(x, [row, column], ends, [2, 3], [at.stride1, at.stride1])
+        ends = [row + (height - 1) * attrs.stride1 + 1, column + (width - 1) * attrs.stride1 + 1]
+        return s.slice(x, [row, column], ends, [2, 3], [attrs.stride1, attrs.stride1])
 
     planes = []
-    for q in range(at.displacements**2):
-        down = (q // at.displacements - radius) * at.stride2
-        across = (q % at.displacements - radius) * at.stride2
+    for q in range(attrs.displacements**2):
+        down = (q // attrs.displacements - radius) * attrs.stride2
+        across = (q % attrs.displacements - radius) * attrs.stride2
         total = None
-        for ky in range(at.kernel_size):
-            for kx in range(at.kernel_size):
-                row, column = at.max_displacement + ky, at.max_displacement + kx
+        for ky in range(attrs.kernel_size):
+            for kx in range(attrs.kernel_size):
+                row, column = attrs.max_displacement + ky, attrs.max_displacement + kx
                 x, y = seen(a, row, column), seen(b, row + down, column + across)
-                term = s.mul(x, y) if at.is_multiply else s.node("Abs", s.sub(x, y))
+                term = s.mul(x, y) if attrs.is_multiply else s.node("Abs", s.sub(x, y))
                 total = term if total is None else s.add(total, term)
         assert total is not None
         planes.append(s.reduce("ReduceSum", total, [1], True))
     joined = s.concat(planes, 1)
-    return s.div(joined, s.scalar(at.kernel_size**2 * channels, joined))
+    return s.div(joined, s.scalar(attrs.kernel_size**2 * channels, joined))
 
 
 @form("nn.deformable_conv2d")
@@ -52,32 +52,32 @@ class DeformableConv(Expansion):
     """the pixels around each moved tap gathered and weighted, `MatMul`: `DeformConv` treats the border in another way"""
 
     def expand(self, s: LegalizationSite) -> Expr | None:
-        at = s.attrs
-        out = at.out_layout or at.data_layout
-        if at.data_layout == "NCHW" and at.kernel_layout == "OIHW" and out == "NCHW":
+        attrs = s.attrs
+        out = attrs.out_layout or attrs.data_layout
+        if attrs.data_layout == "NCHW" and attrs.kernel_layout == "OIHW" and out == "NCHW":
             return None
         x, offset, w = s.args
         convolution = call(
-            at.name,
-            relayout(x, at.data_layout, "NCHW"),
-            relayout(offset, at.data_layout, "NCHW"),
-            relayout(w, at.kernel_layout, "OIHW"),
+            attrs.name,
+            relayout(x, attrs.data_layout, "NCHW"),
+            relayout(offset, attrs.data_layout, "NCHW"),
+            relayout(w, attrs.kernel_layout, "OIHW"),
             span=s.call.span,
-            **attributes(at, data_layout="NCHW", kernel_layout="OIHW", out_layout=""),
+            **attributes(attrs, data_layout="NCHW", kernel_layout="OIHW", out_layout=""),
         )
         return relayout(convolution, "NCHW", out)
 
     def emit(self, s: OnnxSite) -> Any:
         x, offset, w = s.inputs
-        at = s.attrs
+        attrs = s.attrs
         batch, channels, height, width = s.dims(0)
         outputs, depth, *kernel = s.dims(2)
         rows, columns = s.static(s.out)[2:]
-        moved, taps, pixel_count = int(at.deformable_groups), kernel[0] * kernel[1], rows * columns
+        moved, taps, pixel_count = int(attrs.deformable_groups), kernel[0] * kernel[1], rows * columns
         shifts = s.reshape(s.cast(offset, "float32"), [batch, moved, taps, 2, pixel_count])
         ys, xs = (
             s.add(s.squeeze(s.slice(shifts, [k], [k + 1], [3]), 3), s.constant(grid, "float32"))
-            for k, grid in enumerate(_grids(at, kernel, (rows, columns)))
+            for k, grid in enumerate(_grids(attrs, kernel, (rows, columns)))
         )
         inside = _within(s, ys, height), _within(s, xs, width)
         seen = s.node("And", *inside)
@@ -100,16 +100,16 @@ class DeformableConv(Expansion):
                 term = s.mul(samples, s.reshape(share, [batch, moved, 1, taps * pixel_count]))
                 total = term if total is None else s.add(total, term)
         assert total is not None
-        groups = int(at.groups)
+        groups = int(attrs.groups)
         columns_of = s.reshape(total, [batch, groups, depth * taps, pixel_count])
         weights = s.reshape(s.cast(w, "float32"), [groups, outputs // groups, depth * taps])
         convolved = s.reshape(s.node("MatMul", weights, columns_of), [batch, outputs, rows, columns])
         return s.cast(convolved, s.out.dtype)
 
 
-def _grids(at: Any, kernel: list[int], out: tuple[int, ...]) -> list[Any]:
+def _grids(attrs: Any, kernel: list[int], out: tuple[int, ...]) -> list[Any]:
     """The rows, and the columns, that the taps are at before they are moved: (taps, positions)."""
-    strides, dilation, pads = spread(at.strides, 2), spread(at.dilation, 2), pads_of(at.padding, 2)
+    strides, dilation, pads = spread(attrs.strides, 2), spread(attrs.dilation, 2), pads_of(attrs.padding, 2)
     steps = [
         np.arange(out[i])[None, :] * strides[i] + np.arange(kernel[i])[:, None] * dilation[i] - pads[i] for i in (0, 1)
     ]

@@ -31,20 +31,20 @@ class Reshape(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x = s.inputs[0]
-        name, at = s.attrs.name, s.attrs
+        name, attrs = s.attrs.name, s.attrs
         if name == "expand_dims" and not s.out.is_static:
             rank = len(s.tensor(0).shape)
-            first = at.axis % (rank + 1) if at.axis < 0 else at.axis
-            return s.unsqueeze(x, *range(first, first + at.num_newaxis))
+            first = attrs.axis % (rank + 1) if attrs.axis < 0 else attrs.axis
+            return s.unsqueeze(x, *range(first, first + attrs.num_newaxis))
         if name == "squeeze" and not s.out.is_static:
-            return s.squeeze(x, *s.axes(0, at.axis)) if at.axis is not None else s.node("Squeeze", x)
+            return s.squeeze(x, *s.axes(0, attrs.axis)) if attrs.axis is not None else s.node("Squeeze", x)
         if name == "nn.batch_flatten" and not s.out.is_static:
             return s.node("Flatten", x, axis=1)
         unknown = sum(not isinstance(d, int) for d in s.out.shape)
         if unknown > 1 and name in ("reshape", "contrib_reverse_reshape"):
             return self._computed(s)
         if unknown > 1 and name == "reshape_like":
-            return s.node("Reshape", x, shape_of_like(s, at), allowzero=1)
+            return s.node("Reshape", x, shape_of_like(s, attrs), allowzero=1)
         if unknown > 1:
             s.refuse("more than one extent of the result is not known")
         shape = [int(d) if isinstance(d, int) else -1 for d in s.out.shape]
@@ -423,10 +423,10 @@ class SlidingWindow(Form):
     """`Gather` with constant positions along each axis, `Transpose`"""
 
     def emit(self, s: OnnxSite) -> Any:
-        x, at, rank = s.inputs[0], s.attrs, len(s.tensor(0).shape)
-        first = at.axis % rank
-        windows = [int(w) for w in at.window_shape]
-        strides = [int(v) for v in at.strides]
+        x, attrs, rank = s.inputs[0], s.attrs, len(s.tensor(0).shape)
+        first = attrs.axis % rank
+        windows = [int(w) for w in attrs.window_shape]
+        strides = [int(v) for v in attrs.strides]
         shape = s.dims(0)
         # every axis that has windows becomes two: places, then positions inside; both are brought into order at the end
         for k in reversed(range(len(windows))):

@@ -51,16 +51,18 @@ class TopK(Form):
     direct: ClassVar[bool] = True
 
     def emit(self, s: OnnxSite) -> Any:
-        at = s.attrs
-        axis = s.axes(0, [at.axis])[0]
+        attrs = s.attrs
+        axis = s.axes(0, [attrs.axis])[0]
         extent = s.tensor(0).shape[axis]
-        count = extent if at.k is None or at.k < 1 else min(at.k, extent) if isinstance(extent, int) else at.k
-        values, indices = top(s, s.inputs[0], count, axis, not at.is_ascend)
-        if at.ret_type == "values":
+        count = (
+            extent if attrs.k is None or attrs.k < 1 else min(attrs.k, extent) if isinstance(extent, int) else attrs.k
+        )
+        values, indices = top(s, s.inputs[0], count, axis, not attrs.is_ascend)
+        if attrs.ret_type == "values":
             return values
-        dtype = (s.out if at.ret_type == "indices" else s.fields[1]).dtype
+        dtype = (s.out if attrs.ret_type == "indices" else s.fields[1]).dtype
         indices = s.cast(indices, dtype)
-        return indices if at.ret_type == "indices" else (values, indices)
+        return indices if attrs.ret_type == "indices" else (values, indices)
 
 
 @form("cumsum")
@@ -141,15 +143,15 @@ class Stft(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x, window = s.inputs
-        at = s.attrs
+        attrs = s.attrs
         length, shape = s.dims(0)[-1], s.dims(0)
-        frames = (length - at.n_fft) // at.hop_length + 1
-        positions = np.arange(frames)[:, None] * at.hop_length + np.arange(at.win_length)
+        frames = (length - attrs.n_fft) // attrs.hop_length + 1
+        positions = np.arange(frames)[:, None] * attrs.hop_length + np.arange(attrs.win_length)
         pieces = s.node("Gather", x, s.constant(positions, "int64"), axis=len(shape) - 1)
-        pieces = s.mul(pieces, s.slice(s.cast(window, x.dtype), [0], [at.win_length], [0]))
-        frequencies = np.arange(at.n_fft // 2 + 1 if at.onesided else at.n_fft)
-        angles = 2 * np.pi * np.outer(np.arange(at.win_length), frequencies) / at.win_length
-        scale = 1 / np.sqrt(at.n_fft) if at.normalized else 1.0
+        pieces = s.mul(pieces, s.slice(s.cast(window, x.dtype), [0], [attrs.win_length], [0]))
+        frequencies = np.arange(attrs.n_fft // 2 + 1 if attrs.onesided else attrs.n_fft)
+        angles = 2 * np.pi * np.outer(np.arange(attrs.win_length), frequencies) / attrs.win_length
+        scale = 1 / np.sqrt(attrs.n_fft) if attrs.normalized else 1.0
         rank = len(shape)
         order = [*range(rank - 1), rank, rank - 1]
         parts = [

@@ -96,11 +96,13 @@ class SpaceToDepth(Expansion):
 
 
 def _plain(s: LegalizationSite) -> Expr | None:
-    at = s.attrs
-    if at.layout == "NCHW":
+    attrs = s.attrs
+    if attrs.layout == "NCHW":
         return None
-    padded = call(at.name, relayout(s.args[0], at.layout, "NCHW"), span=s.call.span, **attributes(at, layout="NCHW"))
-    return relayout(padded, "NCHW", at.layout)
+    padded = call(
+        attrs.name, relayout(s.args[0], attrs.layout, "NCHW"), span=s.call.span, **attributes(attrs, layout="NCHW")
+    )
+    return relayout(padded, "NCHW", attrs.layout)
 
 
 @form("vision.yolo_reorg")
@@ -126,13 +128,13 @@ class SpaceToBatch(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
-        at, shape = s.attrs, s.dims(0)
-        blocks = [int(b) for b in at.block_shape]
+        attrs, shape = s.attrs, s.dims(0)
+        blocks = [int(b) for b in attrs.block_shape]
         count, rank = len(blocks), len(shape)
-        before = [0, *(int(p[0]) for p in at.paddings), *[0] * (rank - 1 - count)]
-        after = [0, *(int(p[1]) for p in at.paddings), *[0] * (rank - 1 - count)]
+        before = [0, *(int(p[0]) for p in attrs.paddings), *[0] * (rank - 1 - count)]
+        after = [0, *(int(p[1]) for p in attrs.paddings), *[0] * (rank - 1 - count)]
         if any(before) or any(after):
-            fill = bound(float(at.pad_value), x.dtype)
+            fill = bound(float(attrs.pad_value), x.dtype)
             x = s.node("Pad", x, s.ints(*before, *after), s.scalar(fill, x))
         sizes = [n + a + b for n, a, b in zip(shape, before, after, strict=True)]
         whole = [n - n % b for n, b in zip(sizes[1 : 1 + count], blocks, strict=True)]
@@ -156,8 +158,8 @@ class BatchToSpace(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         (x,) = s.inputs
-        at, shape = s.attrs, s.dims(0)
-        blocks = [int(b) for b in at.block_shape]
+        attrs, shape = s.attrs, s.dims(0)
+        blocks = [int(b) for b in attrs.block_shape]
         count = len(blocks)
         batch = shape[0] // int(np.prod(blocks))
         x = s.reshape(x, [*blocks, batch, *shape[1:]])
@@ -167,8 +169,8 @@ class BatchToSpace(Form):
         x = s.transpose(x, [*order, *range(2 * count + 1, count + len(shape))])
         sizes = [n * b for n, b in zip(shape[1 : 1 + count], blocks, strict=True)]
         x = s.reshape(x, [batch, *sizes, *shape[1 + count :]])
-        starts = [int(c[0]) for c in at.crops]
-        ends = [n - int(c[1]) for n, c in zip(sizes, at.crops, strict=True)]
+        starts = [int(c[0]) for c in attrs.crops]
+        ends = [n - int(c[1]) for n, c in zip(sizes, attrs.crops, strict=True)]
         return s.slice(x, starts, ends, list(range(1, 1 + count)))
 
 

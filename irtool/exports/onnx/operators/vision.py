@@ -23,26 +23,26 @@ class RoiAlign(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x, rois = s.inputs
-        at, last = s.attrs, s.attrs.layout == "NHWC"
-        mode = at.mode.decode() if isinstance(at.mode, bytes) else str(at.mode)
+        attrs, last = s.attrs, s.attrs.layout == "NHWC"
+        mode = attrs.mode.decode() if isinstance(attrs.mode, bytes) else str(attrs.mode)
         if mode != "avg":
             s.refuse("RoiAlign takes the maximum of weighted pixels, TVM that of samples")
         index = s.squeeze(s.node("Clip", *_number(s, rois)), 1)
         index = s.cast(index, "int64")
         corners = s.slice(rois, [1], [5], [1])
-        if at.exact:  # these coordinates let regions be what they are, but are half a pixel off
-            half = s.scalar(0.5 / float(at.spatial_scale), rois)
+        if attrs.exact:  # these coordinates let regions be what they are, but are half a pixel off
+            half = s.scalar(0.5 / float(attrs.spatial_scale), rois)
         pooled = s.node(
             "RoiAlign",
             s.transpose(x, [0, 3, 1, 2] if last else [0, 1, 2, 3]),
-            s.node("Add", corners, half) if at.exact else corners,
+            s.node("Add", corners, half) if attrs.exact else corners,
             index,
             mode="avg",
-            output_height=int(at.pooled_size[0]),
-            output_width=int(at.pooled_size[1]),
-            sampling_ratio=max(int(at.sample_ratio), 0),
-            spatial_scale=float(at.spatial_scale),
-            coordinate_transformation_mode="half_pixel" if at.exact else "output_half_pixel",
+            output_height=int(attrs.pooled_size[0]),
+            output_width=int(attrs.pooled_size[1]),
+            sampling_ratio=max(int(attrs.sample_ratio), 0),
+            spatial_scale=float(attrs.spatial_scale),
+            coordinate_transformation_mode="half_pixel" if attrs.exact else "output_half_pixel",
         )
         return s.transpose(pooled, [0, 2, 3, 1] if last else [0, 1, 2, 3])
 
@@ -66,13 +66,13 @@ class RoiPool(Form):
 
     def emit(self, s: OnnxSite) -> Any:
         x, rois = s.inputs
-        at, last = s.attrs, s.attrs.layout == "NHWC"
+        attrs, last = s.attrs, s.attrs.layout == "NHWC"
         pooled = s.node(
             "MaxRoiPool",
             s.transpose(x, [0, 3, 1, 2] if last else [0, 1, 2, 3]),
             s.concat([s.node("Clip", *_number(s, rois)), s.slice(rois, [1], [5], [1])], 1),
-            pooled_shape=[int(v) for v in at.pooled_size],
-            spatial_scale=float(at.spatial_scale),
+            pooled_shape=[int(v) for v in attrs.pooled_size],
+            spatial_scale=float(attrs.spatial_scale),
         )
         return s.transpose(pooled, [0, 2, 3, 1] if last else [0, 1, 2, 3])
 

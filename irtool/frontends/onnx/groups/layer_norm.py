@@ -35,8 +35,8 @@ def layer_norm() -> RewriteRule:
             return after
         ones, zeros = (array_constant(np.full((n,), v), t.dtype) for v in (1, 0))
         shown = float(str(np.float32(number))) if t.dtype != "float64" else float(number)
-        at = -1 if axis == len(t.shape) - 1 else axis
-        return call("nn.layer_norm", match[x], ones, zeros, axis=at, epsilon=shown, center=False, scale=False)
+        last_axis = -1 if axis == len(t.shape) - 1 else axis
+        return call("nn.layer_norm", match[x], ones, zeros, axis=last_axis, epsilon=shown, center=False, scale=False)
 
     return RewriteRule(quotient | product, replace)
 

@@ -82,6 +82,6 @@ class DeformConv(OnnxOperator):
             moved = offset_pairs.call("take", Value.constant(np.asarray(k, "int32")), axis=2)
             # The centre of pixel p is (2 p + 1) / extent - 1.
             scale = 2.0 / extents[k]
-            at = add(multiply(moved, scale), Value.constant(base * scale + 1.0 / extents[k] - 1, offset.dtype))
-            points.append(at.call("reshape", newshape=[n, 1, taps * rows, columns]))
+            coordinate = add(multiply(moved, scale), Value.constant(base * scale + 1.0 / extents[k] - 1, offset.dtype))
+            points.append(coordinate.call("reshape", newshape=[n, 1, taps * rows, columns]))
         return concatenate(points, 1)

@@ -64,19 +64,19 @@ class GatherElements(OnnxOperator):
 
     @since(11, 13)
     def elements(self, x: Value, indices: Value, *, axis: int = 0) -> Result:
-        at = x.axis(axis)
+        positive_axis = x.axis(axis)
         if 0 in indices.shape:
             shape = indices.extents("the indices")
             return Value.constant(filled(shape, 0, "the result", "uint8"), x.dtype)
-        indices = from_front(indices, x, at)
+        indices = from_front(indices, x, positive_axis)
         if x.rank != indices.rank:
             raise IrError(f"indices {indices.tensor} have not as many axes as {x.tensor}", code=DamagedModel)
-        shorter = [i for i in range(x.rank) if i != at and _is_shorter(indices.shape[i], x.shape[i])]
+        shorter = [i for i in range(x.rank) if i != positive_axis and _is_shorter(indices.shape[i], x.shape[i])]
         if shorter:
             ends = [indices.shape[i] for i in shorter]
             ones = [1] * len(shorter)
             x = x.call("strided_slice", begin=[0] * len(shorter), end=ends, strides=ones, axes=shorter)
-        return x.call("gather", indices, axis=at)
+        return x.call("gather", indices, axis=positive_axis)
 
 
 def _is_shorter(extent: Dim, whole: Dim) -> bool:
@@ -117,11 +117,11 @@ class Compress(OnnxOperator):
 
     @since(9, 11, 28)
     def chosen(self, x: Value, condition: Value, *, axis: int | None = None) -> Result:
-        at = 0 if axis is None else x.axis(axis)
+        positive_axis = 0 if axis is None else x.axis(axis)
         x = x.call("reshape", newshape=[-1]) if axis is None else x
         if condition.known is not None and not condition.parameter:
-            return x.call("take", Value.constant(np.flatnonzero(condition.known)), axis=at)
-        return x.call("take", condition.call("argwhere").call("squeeze", axis=[1]), axis=at)
+            return x.call("take", Value.constant(np.flatnonzero(condition.known)), axis=positive_axis)
+        return x.call("take", condition.call("argwhere").call("squeeze", axis=[1]), axis=positive_axis)
 
 
 @onnx_operator("NonZero")
@@ -143,7 +143,7 @@ class OneHot(OnnxOperator):
 
     @since(9, 11, 28)
     def expand_indices(self, indices: Value, depth: Value, values: Value, *, axis: int = -1) -> Result:
-        at = indices.axis(axis, rank=indices.rank + 1)
+        positive_axis = indices.axis(axis, rank=indices.rank + 1)
         indices = indices if indices.dtype in ("int32", "int64") else cast(indices, "int64")
         if values.extents("the values of OneHot", rank=1) != (2,):
             raise IrError(
@@ -153,10 +153,10 @@ class OneHot(OnnxOperator):
         if depth.known is None:
             depth = cast(depth.call("reshape", newshape=[]) if depth.shape else depth, "int64")
             wrapped = _counted(indices, cast(depth, indices.dtype))
-            return wrapped.call("dyn.one_hot", on, off, depth, axis=at, dtype=values.dtype)
+            return wrapped.call("dyn.one_hot", on, off, depth, axis=positive_axis, dtype=values.dtype)
         extent = _depth(depth)
         wrapped = _counted(indices, Value.constant(extent, indices.dtype))
-        return wrapped.call("one_hot", on, off, depth=extent, axis=at, dtype=values.dtype)
+        return wrapped.call("one_hot", on, off, depth=extent, axis=positive_axis, dtype=values.dtype)
 
 
 def _depth(depth: Value) -> int:
@@ -184,18 +184,18 @@ class TopK(OnnxOperator):
         return self._first(x, k, axis, bool(largest))
 
     def _first(self, x: Value, k: Value, axis: int, largest: bool) -> Result:
-        at = x.axis(axis)
+        positive_axis = x.axis(axis)
         if k.known is None:
             k = cast(k.call("reshape", newshape=[]) if k.shape else k, "int64")
-            return x.call("dyn.topk", k, k=None, axis=at, is_ascend=not largest, dtype="int64")
+            return x.call("dyn.topk", k, k=None, axis=positive_axis, is_ascend=not largest, dtype="int64")
         number = k.number("k")
-        extent = x.shape[at]
+        extent = x.shape[positive_axis]
         if number < 0 or (isinstance(extent, int) and number > extent):
-            raise IrError(f"{number} elements are wanted of axis {at} of {x.tensor}", code=DamagedModel)
+            raise IrError(f"{number} elements are wanted of axis {positive_axis} of {x.tensor}", code=DamagedModel)
         if not number:
-            shape = [0 if i == at else d for i, d in enumerate(x.extents("the data of TopK"))]
+            shape = [0 if i == positive_axis else d for i, d in enumerate(x.extents("the data of TopK"))]
             return [Value.constant(filled(shape, 0, "the result", "uint8"), d) for d in (x.dtype, "int64")]
-        return x.call("topk", k=number, axis=at, is_ascend=not largest, dtype="int64")
+        return x.call("topk", k=number, axis=positive_axis, is_ascend=not largest, dtype="int64")
 
 
 @onnx_operator("Unique")
@@ -204,11 +204,11 @@ class Unique(OnnxOperator):
 
     @since(11, 28)
     def distinct(self, x: Value, *, axis: int | None = None, sorted: int = 1) -> Result:
-        at = None if axis is None else x.axis(axis)
+        positive_axis = None if axis is None else x.axis(axis)
         if x.known is not None and not x.parameter and x.dtype != "bfloat16":
-            return _unique(x, at, bool(sorted))
-        if at is not None and x.rank != 1:
-            return distinct_slices(x, at, bool(sorted))
+            return _unique(x, positive_axis, bool(sorted))
+        if positive_axis is not None and x.rank != 1:
+            return distinct_slices(x, positive_axis, bool(sorted))
         flat = x if x.rank == 1 else x.call("reshape", newshape=[-1])
         distinct_call = flat.call("unique", sorted=bool(sorted), return_counts=True)
         from ....ir import TupleGetItem

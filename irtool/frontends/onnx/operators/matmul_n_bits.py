@@ -78,8 +78,8 @@ def unpacked(x: Value, bits: int) -> Value:
         return Value.constant(np.uint8(value))
 
     parts = [
-        apply("bitwise_and", apply("right_shift", x, number(at)), number((1 << bits) - 1)).expr
-        for at in range(0, 8, bits)
+        apply("bitwise_and", apply("right_shift", x, number(shift)), number((1 << bits) - 1)).expr
+        for shift in range(0, 8, bits)
     ]
     stacked = apply("stack", Tuple(tuple(parts)), axis=x.rank)
     return stacked.call("reshape", newshape=[*x.shape[:-1], -1])

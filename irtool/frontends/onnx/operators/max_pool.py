@@ -57,11 +57,11 @@ def indices(x: Value, windows: Windows, ceil_mode: bool, by_column: bool) -> Val
     beyond = Value.constant(filled((batch, channels, 1), _least(x.dtype), "the border of a pool"), x.dtype)
     flat = concatenate([flat, beyond], 2)
     gathered = flat.call("take", Value.constant(table.astype("int32")), axis=2)
-    at = gathered.call("argmax", axis=[3]).call("cast", dtype="int32")
+    tap = gathered.call("argmax", axis=[3]).call("cast", dtype="int32")
     rows = counted(table.shape[0], "the windows of a pool", "int32") * table.shape[1]
-    at = at.call("add", Value.constant(rows))
+    tap = tap.call("add", Value.constant(rows))
     positions = _by_column(table, extents) if by_column else table
-    maximum_indices = Value.constant(positions.ravel().astype("int64")).call("take", at)
+    maximum_indices = Value.constant(positions.ravel().astype("int64")).call("take", tap)
     starts = counted(batch * channels, "the channels of a pool").reshape(batch, channels, 1) * count
     return maximum_indices.call("add", Value.constant(starts)).call("reshape", newshape=[batch, channels, *out])
 
@@ -79,9 +79,9 @@ def _elements(extents: list[int], windows: Windows, padding: tuple[int, ...]) ->
     inside = filled((1, 1), True, what, "bool")
     for i, size in enumerate(extents):
         starts = counted(max(out[i], 0), what) * windows.strides[i] - padding[i]
-        at = starts[:, None] + counted(windows.kernel[i], what) * windows.dilations[i]
-        flat = (flat * size)[:, None, :, None] + at[None, :, None, :]
-        inside = inside[:, None, :, None] & ((at >= 0) & (at < size))[None, :, None, :]
+        positions = starts[:, None] + counted(windows.kernel[i], what) * windows.dilations[i]
+        flat = (flat * size)[:, None, :, None] + positions[None, :, None, :]
+        inside = inside[:, None, :, None] & ((positions >= 0) & (positions < size))[None, :, None, :]
         shape = (flat.shape[0] * flat.shape[1], flat.shape[2] * flat.shape[3])
         flat, inside = flat.reshape(shape), inside.reshape(shape)
     return np.where(inside, flat, math.prod(extents)), out

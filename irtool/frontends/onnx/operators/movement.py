@@ -22,8 +22,8 @@ class Concat(OnnxOperator):
 
     @since(4, 11, 13)
     def join(self, first: Value, *rest: Value, axis: int) -> Result:
-        at = first.axis(axis)
-        return concatenate([first, *rest], at)
+        positive_axis = first.axis(axis)
+        return concatenate([first, *rest], positive_axis)
 
 
 @onnx_operator("Split")

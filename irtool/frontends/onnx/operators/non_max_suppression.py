@@ -85,8 +85,8 @@ def _extent(x: Value, axis: int) -> Value:
     d = x.shape[axis]
     if isinstance(d, int):
         return scalar(d, x.dtype)
-    at = Value.constant(np.array(axis, "int32"))
-    return cast(x.call("shape_of", dtype="int32").call("take", at, axis=0), x.dtype)
+    index = Value.constant(np.array(axis, "int32"))
+    return cast(x.call("shape_of", dtype="int32").call("take", index, axis=0), x.dtype)
 
 
 def _next(threshold: Value | None) -> Value:

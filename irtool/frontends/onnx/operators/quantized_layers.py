@@ -88,13 +88,13 @@ class QLinearSoftmax(OnnxOperator):
         axis: int = -1,
         opset: int = 13,
     ) -> Result:
-        at = x.axis(axis)
+        positive_axis = x.axis(axis)
 
         def function(real: Value) -> Value:
-            if opset >= 13 or at == x.rank - 1:
-                return real.call("nn.softmax", axis=at)
+            if opset >= 13 or positive_axis == x.rank - 1:
+                return real.call("nn.softmax", axis=positive_axis)
             shape = x.extents("the data of QLinearSoftmax")
-            flat = real.call("reshape", newshape=[math.prod(shape[:at]), -1])
+            flat = real.call("reshape", newshape=[math.prod(shape[:positive_axis]), -1])
             return flat.call("nn.softmax", axis=-1).call("reshape", newshape=list(shape))
 
         return _in_reals(x, function, (x_scale, x_zero_point), (y_scale, y_zero_point))

@@ -178,8 +178,8 @@ class Scan(OnnxOperator):
     @since(11, 14, 26)
     def accumulate(self, x: Value, axis: Value, *, exclusive: int = 0, reverse: int = 0) -> Result:
         along_axis = axis.number(f"the axis of {self.node.op_type}")
-        at = x.axis(along_axis)
+        positive_axis = x.axis(along_axis)
         if reverse:
-            x = x.call("reverse", axis=at)
-        sums = x.call(SCANS[self.node.op_type], axis=at, exclusive=bool(exclusive), dtype=x.dtype)
-        return sums.call("reverse", axis=at) if reverse else sums
+            x = x.call("reverse", axis=positive_axis)
+        sums = x.call(SCANS[self.node.op_type], axis=positive_axis, exclusive=bool(exclusive), dtype=x.dtype)
+        return sums.call("reverse", axis=positive_axis) if reverse else sums

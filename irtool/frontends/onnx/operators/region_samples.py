@@ -24,9 +24,11 @@ def align(
     accumulated = None
     for row, share in zip(rows[:2], rows[2:], strict=True):
         for column, part in zip(columns[:2], columns[2:], strict=True):
-            at = add(add(multiply(row, width).call("expand_dims", axis=2), column.call("expand_dims", axis=1)), start)
+            pixel_indices = add(
+                add(multiply(row, width).call("expand_dims", axis=2), column.call("expand_dims", axis=1)), start
+            )
             weight = multiply(share.call("expand_dims", axis=2), part.call("expand_dims", axis=1))
-            term = multiply(pixels.call("take", at, axis=0), weight.call("expand_dims", axis=3))
+            term = multiply(pixels.call("take", pixel_indices, axis=0), weight.call("expand_dims", axis=3))
             together = add if mode == "avg" else _larger
             accumulated = term if accumulated is None else together(accumulated, term)
     assert accumulated is not None
@@ -50,16 +52,16 @@ def _line(low: Value, high: Value, parts: int, samples: int, size: int, least: f
     what = "the samples of a region"
     require_room((parts, samples), what)
     steps = (counted(parts, what)[:, None] + (counted(samples, what) + 0.5) / samples) / parts
-    at = add(low, multiply(length, Value.constant(steps.reshape(1, -1), low.dtype)))
-    inside = at.call("greater_equal", scalar(-1, at.dtype)).call(
-        "logical_and", at.call("less_equal", scalar(size, at.dtype))
+    points = add(low, multiply(length, Value.constant(steps.reshape(1, -1), low.dtype)))
+    inside = points.call("greater_equal", scalar(-1, points.dtype)).call(
+        "logical_and", points.call("less_equal", scalar(size, points.dtype))
     )
-    at = at.call("clip", a_min=0.0, a_max=float(size - 1))
+    points = points.call("clip", a_min=0.0, a_max=float(size - 1))
     # What is no number lies nowhere.
-    at = apply("where", inside, at, scalar(0, at.dtype))
-    first = at.call("floor")
-    behind = subtract(at, first)
-    share = cast(inside, at.dtype)
+    points = apply("where", inside, points, scalar(0, points.dtype))
+    first = points.call("floor")
+    behind = subtract(points, first)
+    share = cast(inside, points.dtype)
     lower = cast(first, "int32")
     upper = add(lower, 1).call("minimum", scalar(size - 1, "int32"))
     return lower, upper, multiply(subtract(1.0, behind), share), multiply(behind, share)

@@ -26,11 +26,11 @@ class ScatterElements(OnnxOperator):
 
     @since(9, 11, 13, 16, 18, added={"reduction": 16})
     def combine(self, x: Value, indices: Value, updates: Value, *, axis: int = 0, reduction: str = "none") -> Result:
-        at = x.axis(axis)
+        positive_axis = x.axis(axis)
         if 0 in indices.shape:
             return x
-        indices = from_front(indices, x, at)
-        return x.call("scatter_elements", indices, updates, axis=at, reduction=_reduction(reduction))
+        indices = from_front(indices, x, positive_axis)
+        return x.call("scatter_elements", indices, updates, axis=positive_axis, reduction=_reduction(reduction))
 
 
 @onnx_operator("ScatterND")
@@ -60,11 +60,11 @@ class TensorScatter(OnnxOperator):
     ) -> Result:
         if mode not in ("linear", "circular"):
             raise IrError(f"mode is {mode}; it can be linear or circular", code=DamagedModel)
-        at = cache.axis(axis)
+        positive_axis = cache.axis(axis)
         update.require_rank(cache.rank, "the update")
-        extents, longest = update.extents("the update"), cache.extents("the cache")[at]
-        steps = counted(extents[at], "the places of the update").reshape(
-            [-1 if i == at else 1 for i in range(update.rank)]
+        extents, longest = update.extents("the update"), cache.extents("the cache")[positive_axis]
+        steps = counted(extents[positive_axis], "the places of the update").reshape(
+            [-1 if i == positive_axis else 1 for i in range(update.rank)]
         )
         positions = Value.constant(steps.astype("int64"))
         if write_indices is not None:
@@ -74,4 +74,4 @@ class TensorScatter(OnnxOperator):
         if mode == "circular":
             positions = positions.call("floor_mod", Value.constant(np.int64(longest)))
         positions = positions.call("broadcast_to", shape=list(extents))
-        return apply("scatter_elements", cache, positions, update, axis=at, reduction="update")
+        return apply("scatter_elements", cache, positions, update, axis=positive_axis, reduction="update")

@@ -27,10 +27,10 @@ def items_of(sequence: Value) -> tuple[Value, ...]:
 
 def place_in(count: int, position: Value, what: str) -> int:
     """The index of a position among `count`, from the end if it is negative. Raises IrError if it is out of range."""
-    at = position.number(what)
-    if not -count <= at < count:
-        raise IrError(f"{what} is {at}, and there are {count}", code=DamagedModel)
-    return at % count
+    index = position.number(what)
+    if not -count <= index < count:
+        raise IrError(f"{what} is {index}, and there are {count}", code=DamagedModel)
+    return index % count
 
 
 @onnx_operator("SequenceConstruct")
@@ -58,13 +58,13 @@ class SequenceInsert(OnnxOperator):
     @since(11)
     def insert(self, sequence: Value, tensor: Value, position: Value | None = None) -> Result:
         items = items_of(sequence)
-        at = len(items)
+        index = len(items)
         if position is not None:
-            at = position.number("the position in a sequence")
-            if not -len(items) <= at <= len(items):
-                raise IrError(f"the position in a sequence of {len(items)} tensors is {at}", code=DamagedModel)
-        at = at + len(items) if at < 0 else at
-        return [Value.sequence((*items[:at], tensor, *items[at:]))]
+            index = position.number("the position in a sequence")
+            if not -len(items) <= index <= len(items):
+                raise IrError(f"the position in a sequence of {len(items)} tensors is {index}", code=DamagedModel)
+        index = index + len(items) if index < 0 else index
+        return [Value.sequence((*items[:index], tensor, *items[index:]))]
 
 
 @onnx_operator("SequenceErase")
@@ -76,8 +76,8 @@ class SequenceErase(OnnxOperator):
         items = items_of(sequence)
         if not items:
             raise IrError("a sequence without tensors has none to erase", code=DamagedModel)
-        at = len(items) - 1 if position is None else place_in(len(items), position, "the position in a sequence")
-        return [Value.sequence((*items[:at], *items[at + 1 :]))]
+        index = len(items) - 1 if position is None else place_in(len(items), position, "the position in a sequence")
+        return [Value.sequence((*items[:index], *items[index + 1 :]))]
 
 
 @onnx_operator("SequenceAt")
@@ -135,19 +135,19 @@ class SplitToSequence(OnnxOperator):
 
     @since(11, 24)
     def split(self, x: Value, split: Value | None = None, *, axis: int = 0, keepdims: int = 1) -> Result:
-        at = x.axis(axis)
+        positive_axis = x.axis(axis)
         if split is not None and split.rank:
             extents = split.ints("the extents of SplitToSequence")
         else:
             each = 1 if split is None else split.number("the extent of each part")
-            whole = x.extent(at, "the tensor that is split")
+            whole = x.extent(positive_axis, "the tensor that is split")
             if each < 1:
                 raise IrError(f"parts of {each} elements are none", code=DamagedModel)
             require_steps(-(-whole // each), "the parts")
             extents = tuple(min(each, whole - b) for b in range(0, whole, each))
         if not extents:
             return [Value.sequence(())]
-        parts = [p if isinstance(p, Value) else Value.of(p) for p in parts_of(x, at, extents, len(extents))]
+        parts = [p if isinstance(p, Value) else Value.of(p) for p in parts_of(x, positive_axis, extents, len(extents))]
         if split is None and not keepdims:
-            parts = [p.call("squeeze", axis=[at]) for p in parts]
+            parts = [p.call("squeeze", axis=[positive_axis]) for p in parts]
         return [Value.sequence(parts)]

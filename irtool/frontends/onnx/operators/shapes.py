@@ -104,15 +104,19 @@ class Flatten(OnnxOperator):
     def matrix(self, x: Value, *, axis: int = 1) -> Result:
         if not -x.rank <= axis <= x.rank:
             raise IrError(f"axis is {axis}, and the tensor has {x.rank} axes")
-        at = axis + x.rank if axis < 0 else axis
+        positive_axis = axis + x.rank if axis < 0 else axis
         if all(isinstance(d, int) for d in x.shape):
             extents = x.extents("the data")
-            return x.call("reshape", newshape=[math.prod(extents[:at]), math.prod(extents[at:])], allowzero=True)
-        before, after = (_product(part) for part in (x.shape[:at], x.shape[at:]))
+            return x.call(
+                "reshape",
+                newshape=[math.prod(extents[:positive_axis]), math.prod(extents[positive_axis:])],
+                allowzero=True,
+            )
+        before, after = (_product(part) for part in (x.shape[:positive_axis], x.shape[positive_axis:]))
         if before is not None or after is not None:
             return x.call("reshape", newshape=[-1 if n is None else n for n in (before, after)])
-        while at > 1:
-            x, at = x.call("reshape", newshape=[-3, *(0 for _ in x.shape[2:])]), at - 1
+        while positive_axis > 1:
+            x, positive_axis = x.call("reshape", newshape=[-3, *(0 for _ in x.shape[2:])]), positive_axis - 1
         return x.call("reshape", newshape=[0, -1])
 
 
@@ -147,13 +151,13 @@ class Unsqueeze(OnnxOperator):
     @since(1, 11)
     def by_attribute(self, x: Value, *, axes: tuple[int, ...]) -> Result:
         inserted = sorted(x.axes(axes, rank=x.rank + len(axes)))
-        at = 0
-        while at < len(inserted):
+        begin = 0
+        while begin < len(inserted):
             run = 1
-            while at + run < len(inserted) and inserted[at + run] == inserted[at] + run:
+            while begin + run < len(inserted) and inserted[begin + run] == inserted[begin] + run:
                 run += 1
-            x = x.call("expand_dims", axis=inserted[at], num_newaxis=run)
-            at += run
+            x = x.call("expand_dims", axis=inserted[begin], num_newaxis=run)
+            begin += run
         return x
 
     @since(13, 21, 23, 24, 25)

@@ -62,21 +62,23 @@ class DFT(OnnxOperator):
     def axis_as_input(
         self, x: Value, length: Value | None = None, axis: Value | None = None, *, inverse: int = 0, onesided: int = 0
     ) -> Result:
-        at = -2 if axis is None else axis.number("the axis of DFT")
-        return self._along(x, length, at, bool(inverse), bool(onesided))
+        signal_axis = -2 if axis is None else axis.number("the axis of DFT")
+        return self._along(x, length, signal_axis, bool(inverse), bool(onesided))
 
     def _along(self, x: Value, length: Value | None, axis: int, inverse: bool, onesided: bool) -> Result:
-        at, extents = x.axis(axis), x.extents("the signal", least=2)
-        if at == x.rank - 1 or extents[-1] not in (1, 2):
-            raise IrError(f"{x.tensor} is no signal along axis {at} with real and imaginary parts", code=DamagedModel)
+        positive_axis, extents = x.axis(axis), x.extents("the signal", least=2)
+        if positive_axis == x.rank - 1 or extents[-1] not in (1, 2):
+            raise IrError(
+                f"{x.tensor} is no signal along axis {positive_axis} with real and imaginary parts", code=DamagedModel
+            )
         irfft = inverse and onesided
-        count = 2 * (extents[at] - 1) if irfft else extents[at]
+        count = 2 * (extents[positive_axis] - 1) if irfft else extents[positive_axis]
         if length is not None:
             count = length.number("the length of DFT")
         if count < 1:
             raise IrError(f"the length of the transform is {count}", code=DamagedModel)
-        order = [i for i in range(x.rank) if i != at]
-        x = x.call("transpose", axes=[*order[:-1], at, x.rank - 1])
+        order = [i for i in range(x.rank) if i != positive_axis]
+        x = x.call("transpose", axes=[*order[:-1], positive_axis, x.rank - 1])
         re = _part(x, 0)
         im = _part(x, 1) if extents[-1] == 2 else re.call("zeros_like")
         if irfft:
@@ -91,7 +93,7 @@ class DFT(OnnxOperator):
             re, im = _first(re, count // 2 + 1), _first(im, count // 2 + 1)
         parts = [re] if irfft else [re, im]
         stacked = apply("stack", Tuple(tuple(p.expr for p in parts)), axis=re.rank)
-        back = [*range(at), x.rank - 2, *range(at, x.rank - 2), x.rank - 1]
+        back = [*range(positive_axis), x.rank - 2, *range(positive_axis, x.rank - 2), x.rank - 1]
         return stacked.call("transpose", axes=back) if back != sorted(back) else stacked
 
 
@@ -163,8 +165,8 @@ class MelWeightMatrix(OnnxOperator):
         ends = [2595 * math.log10(1 + f / 700) for f in (low, high)]
         mels = ends[0] + counted(count + 2, "the bands") * (ends[1] - ends[0]) / (count + 2)
         hertz = 700 * (10 ** (mels / 2595) - 1)
-        at = np.floor((size + 1) * hertz / samples).astype("int64")[:, None]
-        left, top, right = at[:-2], at[1:-1], at[2:]
+        edges = np.floor((size + 1) * hertz / samples).astype("int64")[:, None]
+        left, top, right = edges[:-2], edges[1:-1], edges[2:]
         bins = counted(size // 2 + 1, "the bins")
         up = np.where(top > left, (bins - left) / np.maximum(top - left, 1), 1.0)
         down = (right - bins) / np.maximum(right - top, 1)

@@ -39,14 +39,14 @@ def _requantized(y: DFPattern) -> DFPattern:
 
 
 def _convolution(conv: Call, kind: str, out_dtypes: Sequence[str]) -> bool:
-    data, weight, at = tensor(conv.args[0]), tensor(conv.args[1]), conv.attrs
-    if at.data_layout != "NHWC" or at.out_dtype not in out_dtypes or (data.dtype, weight.dtype) != (kind, kind):
+    data, weight, attrs = tensor(conv.args[0]), tensor(conv.args[1]), conv.attrs
+    if attrs.data_layout != "NHWC" or attrs.out_dtype not in out_dtypes or (data.dtype, weight.dtype) != (kind, kind):
         return False
     if len(data.shape) != 4 or data.shape[0] != 1 or len(weight.shape) != 4:
         return False
     if is_depthwise(conv):
-        return tuple(weight.shape[:2]) in ((3, 3), (5, 5)) and tuple(at.strides) in ((1, 1), (2, 2))
-    return at.groups == 1
+        return tuple(weight.shape[:2]) in ((3, 3), (5, 5)) and tuple(attrs.strides) in ((1, 1), (2, 2))
+    return attrs.groups == 1
 
 
 def _conv2d(conv: Call) -> bool:

@@ -91,9 +91,9 @@ def _by_distance(e: Expr) -> Iterator[Call]:
 
 def is_depthwise(conv: Call) -> bool:
     """True if a convolution has one output channel for each input channel, and a group for each."""
-    data, weight, at = tensor(conv.args[0]), tensor(conv.args[1]), conv.attrs
-    channels = _extent(data, at.data_layout, "C")
-    return channels == _extent(weight, at.kernel_layout, "O") == at.groups
+    data, weight, attrs = tensor(conv.args[0]), tensor(conv.args[1]), conv.attrs
+    channels = _extent(data, attrs.data_layout, "C")
+    return channels == _extent(weight, attrs.kernel_layout, "O") == attrs.groups
 
 
 def _extent(t: TensorType, layout: str, letter: str) -> Any:

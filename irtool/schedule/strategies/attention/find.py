@@ -44,13 +44,13 @@ def _fuse_in(
     names: set[str],
 ) -> None:
     writers: dict[Slot, tuple[int, RunKernel]] = {}
-    for at, s in enumerate(body):
+    for step, s in enumerate(body):
         if isinstance(s, RunKernel) and len(s.outputs) == 1:
-            writers[s.outputs[0].resolve()] = (at, s)
+            writers[s.outputs[0].resolve()] = (step, s)
     instead: dict[int, list[RunKernel]] = {}
-    for at, s in enumerate(body):
+    for step, s in enumerate(body):
         chain = _chain(s, writers, mentions) if isinstance(s, RunKernel) else None
-        if chain is None or not _is_undisturbed(body, writers[chain[0].outputs[0].resolve()][0], at, chain):
+        if chain is None or not _is_undisturbed(body, writers[chain[0].outputs[0].resolve()][0], step, chain):
             continue
         fused = _fused(chain, target, fused_chains, names)
         if fused:

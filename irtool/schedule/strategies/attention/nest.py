@@ -148,8 +148,8 @@ class _Attention:
 
     def _place(self, b: Buffer, i: Expr, j: Expr | None) -> tuple[Buffer, tuple[Expr, ...]]:
         own = self.scratch[self._same(b)]
-        at = (i,) if j is None else (i, j)
-        return own, (self.part, *at) if own.scope == Scope.GLOBAL else at
+        indices = (i,) if j is None else (i, j)
+        return own, (self.part, *indices) if own.scope == Scope.GLOBAL else indices
 
     def _add(self, name: str, form: Map | Reduction) -> Stmt:
         """The place of a stage of a tile; stages for the rows at the end, fewer than a tile has, have names of their own."""
@@ -235,13 +235,13 @@ class _Attention:
         """The operand `p` of the last product in words, from the buffer of `source` in the tile: for all rows, or for one."""
         i, j = Var("i") if row is None else row, Var("j")
         columns = self.columns if row is None else self.padded
-        own, at = self._place(source, i, j)
+        own, indices = self._place(source, i, j)
         numbers = own.replace(name="rounded", dtype=DTYPE)
         self.words[numbers] = numbers.replace(shape=(*own.shape[:-1], words_of(self.padded)), dtype="int32")
         self.room.append(self.words[numbers])
         self.scratch[p] = numbers
         loops = (*([(i, self.rows.height)] if row is None else []), (j, columns))
-        return packed_words(Map(loops, (Store(numbers, at, Load(own, at)),)), j, columns, self.words[numbers])
+        return packed_words(Map(loops, (Store(numbers, indices, Load(own, indices)),)), j, columns, self.words[numbers])
 
     def _row_by_row(
         self, tiler: Tiler, stages: Sequence[Map | Reduction], source: Buffer, rounded: Buffer | None
@@ -254,8 +254,8 @@ class _Attention:
         stmts: list[Stmt] = []
         if self.padded > self.columns:
             pad = Var("pad")
-            b, at = self._place(source, i, self.columns + pad)
-            stmts.append(For(pad, self.padded - self.columns, Store(b, at, const(-math.inf, "float32"))))
+            b, indices = self._place(source, i, self.columns + pad)
+            stmts.append(For(pad, self.padded - self.columns, Store(b, indices, const(-math.inf, "float32"))))
         for form in stages:
             if isinstance(form, Map):
                 wide = tiler.map(form, i)

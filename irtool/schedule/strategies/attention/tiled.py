@@ -162,15 +162,15 @@ class Tiler:
         if s.buffer not in self.inner:
             raise NotRows
         indices = [simplify(substitute(x, values)) for x in s.indices]
-        buffer, at = self._at(s.buffer, indices, simplify, i, j)
-        return Store(buffer, at, self._change(s.value, values, simplify, i, j))
+        buffer, element = self._at(s.buffer, indices, simplify, i, j)
+        return Store(buffer, element, self._change(s.value, values, simplify, i, j))
 
     def _change(self, e: Expr, values: Mapping[Expr, Expr], simplify: Simplifier, i: Expr, j: Expr | None) -> Expr:
         def to_tile(x: Expr) -> Expr:
             if not isinstance(x, Load) or x.source not in self.inner:
                 return x
-            buffer, at = self._at(x.source, x.indices, simplify, i, j)
-            return Load(buffer, at)
+            buffer, element = self._at(x.source, x.indices, simplify, i, j)
+            return Load(buffer, element)
 
         return simplify(rewrite(e, to_tile, dict(values)))
 

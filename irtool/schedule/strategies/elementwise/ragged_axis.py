@@ -131,8 +131,8 @@ def _are_near(indices: Sequence[Expr], v: Var, vectors: Sequence[int], lanes: in
     """True if a few reads have the elements of each of the vectors, which begin at these steps."""
     for place in indices:
         for first in vectors:
-            at = [simplify(substitute(place, {v: const(first + n, v.dtype)})) for n in range(lanes)]
-            forms = [simplify.linear(e - at[0]) for e in at]
+            places = [simplify(substitute(place, {v: const(first + n, v.dtype)})) for n in range(lanes)]
+            forms = [simplify.linear(e - places[0]) for e in places]
             distances = [int(distance) for _, distance in forms]
             if any(terms for terms, _ in forms) or find_shuffle([p - min(distances) for p in distances]) is None:
                 return False

@@ -31,9 +31,9 @@ def vectors_of_period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) ->
     terms, _ = simplify.linear(moved)
     if any(depends(atom, turn) for atom in terms if not isinstance(atom, Var)):
         return 0
-    at = [simplify(substitute(moved, {step: const(n)})) for n in range(chunk)]
+    places = [simplify(substitute(moved, {step: const(n)})) for n in range(chunk)]
     for first in range(0, chunk, lanes):
-        forms = [simplify.linear(e - at[first]) for e in at[first : first + lanes]]
+        forms = [simplify.linear(e - places[first]) for e in places[first : first + lanes]]
         distances = [int(distance) for _, distance in forms]
         if any(terms for terms, _ in forms) or find_shuffle([p - min(distances) for p in distances]) is None:
             return 0

@@ -118,10 +118,10 @@ class _Block:
     def _summed(self, acc: Buffer) -> Stmt:
         """The loops of the sum around those of a block."""
         loops = self._axes(acc)
-        at = tuple(v for v, _ in loops)
+        indices = tuple(v for v, _ in loops)
         k, extent = self.t.summed
         word = (Var("w"), self.t.steps)
-        values = self._places(*at)
+        values = self._places(*indices)
         sums: list[Loop] = []
         for v, n in self.r.inner:
             if v is k:
@@ -134,14 +134,14 @@ class _Block:
                 sums.append((v, n))
         simplify = simplifier(self.around, sums, loops, [word])
         data, weights = (simplify(substitute(e, values)) for e in (self.t.data, self.t.weights))
-        acc_at = Load(acc, at)
+        acc_at = Load(acc, indices)
         if self.t.name == DOT_PAIR:
             body = _pairs(acc_at, word, data, weights)
         else:
             assert isinstance(self.r.update, Binary) and isinstance(self.r.update.b, Call)
             operands = (data, weights) if self.r.update.b.args[0] is self.t.data else (weights, data)
             added = Binary("+", acc_at, Call(self.t.name, operands, acc.dtype), acc.dtype)
-            body = loops_around([word], Store(acc, at, added))
+            body = loops_around([word], Store(acc, indices, added))
         return loops_around([*sums, *loops], body)
 
     def _results(self, acc: Buffer) -> list[Stmt]:
@@ -152,11 +152,11 @@ class _Block:
         if whole:
             c, loop = _loop("c", whole)
             stmts.append(loops_around(loop, self._column(acc, c, 0, WORDS, (tiles, height))))
-        at = 0
-        while whole < columns and at < self.q.valid:
-            width = 1 << (self.q.valid - at).bit_length() - 1
-            stmts.append(self._column(acc, const(columns - 1), at, width, (tiles, height)))
-            at += width
+        column = 0
+        while whole < columns and column < self.q.valid:
+            width = 1 << (self.q.valid - column).bit_length() - 1
+            stmts.append(self._column(acc, const(columns - 1), column, width, (tiles, height)))
+            column += width
         return stmts
 
     def _column(self, acc: Buffer, c: Expr, first: int, width: int, block: tuple[int, int]) -> Stmt:

@@ -88,7 +88,7 @@ def _offer(r: Reduction, p: TileChoice, s: SumBlocks) -> Candidate:
 def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterator[SumBlocks]:
     """Blocks of half and of twice the steps, and likewise of the rows, as long as the partial sums fit on the stack."""
     steps, rows = r.inner[s.summed][1], r.loops[s.band][1]
-    along = math.prod(n for at, (_, n) in enumerate(r.loops) if at not in (s.vector, s.band))
+    along = math.prod(n for loop_number, (_, n) in enumerate(r.loops) if loop_number not in (s.vector, s.band))
     most = target.scratch_bytes // (dtypes.itemsize(r.acc.dtype) * s.columns * along)
     for n in (_largest_divisor(steps, s.steps // 2, 1), _largest_divisor(steps, 2 * s.steps, 1)):
         if n and n not in (s.steps, steps):

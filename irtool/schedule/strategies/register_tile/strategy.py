@@ -179,11 +179,11 @@ def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
         return [*segments, (done * p.lanes, 1, needed, p.lanes)]
     if whole - done:
         segments.append((done * p.lanes, 1, whole - done, p.lanes))
-    at = whole * p.lanes
-    while at < extent:
-        width = 1 << ((extent - at).bit_length() - 1)
-        segments.append((at, 1, 1, width))
-        at += width
+    first_column = whole * p.lanes
+    while first_column < extent:
+        width = 1 << ((extent - first_column).bit_length() - 1)
+        segments.append((first_column, 1, 1, width))
+        first_column += width
     return segments
 
 
@@ -195,13 +195,13 @@ def _row_segments(r: Reduction, p: TileChoice) -> list[RowSegment]:
     size = min(p.tile.rows, n)
     first, last = free_range(simplifier(r.loops, r.inner), list(r.guards), x, n)
     segments: list[RowSegment] = []
-    at = 0
-    while at < n:
-        count, steps = 1, min(size, n - at)
-        if at >= first and at + steps - 1 <= last:
-            count = max(1, (last + 1 - at) // steps)
-        segments.append(RowSegment(at, count, steps))
-        at += count * steps
+    row = 0
+    while row < n:
+        count, steps = 1, min(size, n - row)
+        if row >= first and row + steps - 1 <= last:
+            count = max(1, (last + 1 - row) // steps)
+        segments.append(RowSegment(row, count, steps))
+        row += count * steps
     return segments
 
 

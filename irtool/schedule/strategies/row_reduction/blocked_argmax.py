@@ -222,8 +222,8 @@ class _Search:
         register = self.register("vector", 1, self.number)
         lane, tile, row = Var("lane"), Var("tile"), Var("row")
         unrolled = TOGETHER if vectors % TOGETHER == 0 and not self.overlaps else 1
-        at = tile * unrolled + row if unrolled > 1 else tile
-        u = at if last else vectors - 1 - at
+        tile_row = tile * unrolled + row if unrolled > 1 else tile
+        u = tile_row if last else vectors - 1 - tile_row
         loops = [(tile, vectors // unrolled), (row, unrolled)]
         x = self.element(begin + self.offset(u) + lane, *loops, (lane, self.width))
         mark = cast(u + 1 if last else u, self.number)

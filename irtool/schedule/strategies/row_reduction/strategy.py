@@ -38,11 +38,11 @@ class RowReduction(Strategy):
 
     def choose(self, stage: Stage) -> Candidate | None:
         r = stage.reduction
-        at = stage.row_axis
-        if r is None or at is None:
+        row_axis = stage.row_axis
+        if r is None or row_axis is None:
             return None
-        cost = row_cycles(r, at, stage.target)
-        return Candidate(cost, f"vectors along the summed axis {r.inner[at][0].name}", r.inner[at])
+        cost = row_cycles(r, row_axis, stage.target)
+        return Candidate(cost, f"vectors along the summed axis {r.inner[row_axis][0].name}", r.inner[row_axis])
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         r = stage.reduction
@@ -79,10 +79,10 @@ class RowReduction(Strategy):
 def shares_operands(stage: Stage) -> bool:
     """True if rows of several results are summed in the same steps, which load their common operand once. `row_cycles` counts
     that load for each result."""
-    r, at = stage.reduction, stage.row_axis
-    if r is None or at is None or not r.loops:
+    r, row_axis = stage.reduction, stage.row_axis
+    if r is None or row_axis is None or not r.loops:
         return False
-    lanes = row_width(r.inner[at][1], stage.target.lanes_of(r.acc.dtype))
+    lanes = row_width(r.inner[row_axis][1], stage.target.lanes_of(r.acc.dtype))
     return _are_side_by_side(stage, r, lanes) and _is_product(r, r.loops[-1][0], lanes)
 
 

@@ -183,9 +183,9 @@ class _Nest:
         positions: Places = {}
         values: list[tuple[Var, Expr]] = []
         rest = row
-        for at, (v, n) in enumerate(reversed(self.product.rows)):
+        for level, (v, n) in enumerate(reversed(self.product.rows)):
             own = Var(v.name)
-            outermost = at == len(self.product.rows) - 1
+            outermost = level == len(self.product.rows) - 1
             values.append((own, simplify(rest if outermost else rest % n)))
             positions[v] = own
             rest = rest // n
@@ -204,22 +204,22 @@ class _Nest:
         )
         upper, lower = (number + n for n in within)
 
-        def at(u: Places) -> Stmt:
+        def for_upper(u: Places) -> Stmt:
             return self._located(lower, lambda w: body(_Pair((u, w), (upper, lower), within, mark)))
 
-        return Let(mark, turn.mark, self._located(upper, at))
+        return Let(mark, turn.mark, self._located(upper, for_upper))
 
     def _number(self, block: Expr, row: Expr) -> Expr:
         return block * (2 * self.tiling.rows) + row
 
     # -- data ----------------------------------------------------------------------------------------------------------
 
-    def _measure(self, sizes: Buffer, at: Expr, block: Expr, kind: str = SERIAL) -> Stmt:
+    def _measure(self, sizes: Buffer, number: Expr, block: Expr, kind: str = SERIAL) -> Stmt:
         """The sizes of the rows of a block."""
         row = Var("row")
 
         def stored(positions: Places) -> Stmt:
-            return self._size(sizes, (at, row), positions)
+            return self._size(sizes, (number, row), positions)
 
         return For(row, 2 * self.tiling.rows, self._located(self._number(block, row), stored), kind)
 
@@ -234,14 +234,14 @@ class _Nest:
         marked = If(logical_not(even), Store(turn.uneven, (turn.block,), const(1, "int32")))
         return seq([Store(turn.uneven, (turn.block,), const(0, "int32")), For(row, self.tiling.rows, marked)])
 
-    def _size(self, sizes: Buffer, at: tuple[Expr, ...], positions: Places) -> Stmt:
+    def _size(self, sizes: Buffer, indices: tuple[Expr, ...], positions: Places) -> Stmt:
         """The size of a row."""
         p = self.product
         inner = tuple((Var(x.name), n) for x, n in (*p.taps, p.channel))
         own: Places = {x: new for (x, _), (new, _) in zip((*p.taps, p.channel), inner)}
         acc = Buffer("acc", (), "float32", Scope.LOCAL)
         value = absolute(substitute(p.data, {**positions, **own}))
-        store = Store(sizes, at, acc.element())
+        store = Store(sizes, indices, acc.element())
         form = Reduction((), acc, const(0.0, "float32"), inner, acc.element() + value, (store,))
         return self.stages.add("size", form)
 
@@ -282,11 +282,11 @@ class _Nest:
         body = seq([self._products(data, turn.block, product, columns), For(row, t.rows, results)])
         return Allocate(product, body)
 
-    def _products(self, data: Buffer, at: Expr, product: Buffer, columns: Var) -> Stmt:
+    def _products(self, data: Buffer, number: Expr, product: Buffer, columns: Var) -> Stmt:
         t = self.tiling
         p, row, o, k = Var("p"), Var("row"), Var("o"), Var("k")
         acc = Buffer("acc", (), "float32", Scope.LOCAL)
-        read = Load(data, (at, p, row * self.row + k))
+        read = Load(data, (number, p, row * self.row + k))
         form = Reduction(
             ((p, PRODUCTS), (row, t.rows), (o, t.columns)),
             acc,

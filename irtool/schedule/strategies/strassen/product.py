@@ -58,9 +58,9 @@ class Product:
         return self.form.work
 
 
-def find_product(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Product | None:
+def find_product(forms: Sequence[AnyForm], number: int, inputs: Sequence[Buffer]) -> Product | None:
     """The stage as a float32 product whose weights are among the kernel's inputs; None for other stages."""
-    r = forms[at]
+    r = forms[number]
     product = sum_of_products(r)
     if (
         product is None

@@ -53,10 +53,10 @@ def choose_axes(m: Map) -> Axes | None:
         for w, k in m.loops:
             if w is v or k < FEWEST_LANES:
                 continue
-            turned = [e for e in loads(*values) if _is_transposed(simplify, e, v, w)]
+            transposed = [e for e in loads(*values) if _is_transposed(simplify, e, v, w)]
             if is_interleaved(m, n):
                 continue
-            if any(min(n, k) * dtypes.itemsize(e.dtype) >= NARROWEST_VECTOR // 2 for e in turned):
+            if any(min(n, k) * dtypes.itemsize(e.dtype) >= NARROWEST_VECTOR // 2 for e in transposed):
                 return Axes((v, n), (w, k))
     return None
 

@@ -34,16 +34,16 @@ def convolutions_of(s: RunKernel) -> tuple[Convolution, ...]:
 
 @lru_cache(maxsize=64)
 def _convolutions_of(k: Kernel, constants: tuple[Buffer, ...]) -> tuple[Convolution, ...]:
-    convolutions = (find_convolution(k.stages, at, constants) for at in range(len(k.stages)))
+    convolutions = (find_convolution(k.stages, number, constants) for number in range(len(k.stages)))
     return tuple(c for c in convolutions if c is not None)
 
 
-def find_convolution(forms: Sequence[AnyForm], at: int, inputs: Sequence[Buffer]) -> Convolution | None:
+def find_convolution(forms: Sequence[AnyForm], number: int, inputs: Sequence[Buffer]) -> Convolution | None:
     """The stage as a convolution whose weights are among the kernel's inputs; None for other stages."""
-    r = forms[at]
+    r = forms[number]
     if not isinstance(r, Reduction) or not r.windows:
         return None
-    opened = without_padded_copy(forms, at, plain=True)
+    opened = without_padded_copy(forms, number, plain=True)
     # A convolution is transformed only if its weights, which multiply the padding, are finite.
     guarded = extract_predicates(opened, formed=True) if opened is not None else None
     convolution = _convolution(guarded, inputs, 1) if guarded is not None else None

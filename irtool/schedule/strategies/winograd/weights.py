@@ -45,10 +45,10 @@ def transform_weights(
     transformed = np.empty((count // filters, len(both), len(steps), filters), "float32")
     step = max(1, CACHE_WAY // FLOAT32_BYTES // filters)
     for block, out in zip(blocks, transformed):
-        for at in range(0, len(steps), step):
-            part = block[:, at : at + step]
+        for begin in range(0, len(steps), step):
+            part = block[:, begin : begin + step]
             columns = both @ part.reshape(len(part), -1).astype("float64")
-            out[:, at : at + step] = columns.reshape(len(both), -1, filters)
+            out[:, begin : begin + step] = columns.reshape(len(both), -1, filters)
     return transformed
 
 

@@ -63,12 +63,12 @@ class Windows:
         def window(parts: tuple[Expr, Expr], channel: Expr, step: Expr) -> _Window:
             return _Window(tile, place, number, parts, channel, step)
 
-        nest = self._steps(tap, lambda *at: self._window(window(*at)))
+        nest = self._steps(tap, lambda *positions: self._window(window(*positions)))
         if depth is None or number is None:
             return nest
         exists = self._exists_in_depth(depth, number)
         if exists:
-            nest = If(all_of(exists), nest, self._steps(tap, lambda *at: self._no_data(window(*at))))
+            nest = If(all_of(exists), nest, self._steps(tap, lambda *positions: self._no_data(window(*positions))))
         nest = Let(number, _simplified(depth.at(tap, place.image[depth.of] if depth.of is not None else None)), nest)
         return For(tap, depth.taps, nest) if isinstance(tap, Var) else nest
 
@@ -189,9 +189,9 @@ def _first(axis: SpatialAxis, place: Expr, part: Expr) -> Expr:
     return _simplified(place * axis.stride + part * axis.part + axis.shift)
 
 
-def _exists(axis: Elements, at: Expr) -> list[Expr]:
+def _exists(axis: Elements, index: Expr) -> list[Expr]:
     """Conditions under which an element of the data exists along an axis."""
-    return [less(axis.first - 1, at), less(at, axis.last + 1)]
+    return [less(axis.first - 1, index), less(index, axis.last + 1)]
 
 
 def _simplified(e: Expr) -> Expr:

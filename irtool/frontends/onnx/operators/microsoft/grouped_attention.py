@@ -67,10 +67,12 @@ class GroupQueryAttention(OnnxOperator):
         if do_rotary:
             if cos_cache is None or sin_cache is None:
                 raise IrError("rotary embeddings need caches of cosines and sines", code=DamagedModel)
-            at = position_ids if position_ids is not None and before else positions
-            cos, sin = (c.call("take", at, axis=0).call("expand_dims", axis=1) for c in (cos_cache, sin_cache))
-            turned = 2 * cos_cache.extent(1, "the cache of cosines")
-            q, k = (rotated(x, cos, sin, turned, bool(rotary_interleaved), size) for x in (q, k))
+            rotary_positions = position_ids if position_ids is not None and before else positions
+            cos, sin = (
+                c.call("take", rotary_positions, axis=0).call("expand_dims", axis=1) for c in (cos_cache, sin_cache)
+            )
+            rotary_size = 2 * cos_cache.extent(1, "the cache of cosines")
+            q, k = (rotated(x, cos, sin, rotary_size, bool(rotary_interleaved), size) for x in (q, k))
         if past_key is not None and past_value is not None and before:
             known = total_sequence_length is not None and total_sequence_length.known is not None
             count = total_sequence_length.number("total_sequence_length") if known else before + length  # type: ignore[union-attr]  # as `known` says
@@ -114,24 +116,24 @@ def _appended(cache: Value, new: Value, start: Value, count: int) -> Value:
     joined = concatenate([cache, new], 2)
     if start.known is not None and (start.known == before).all() and count == before + length:
         return joined
-    at = Value.constant(counted(count, "the places of keys", "int32").reshape(1, 1, -1, 1))
+    steps = Value.constant(counted(count, "the places of keys", "int32").reshape(1, 1, -1, 1))
     first = start.call("reshape", newshape=[-1, 1, 1, 1])
-    moved = add(subtract(at, first), before).call("clip", a_min=0, a_max=before + length - 1)
-    old = at.call("less", first).call("where", at, moved)
+    moved = add(subtract(steps, first), before).call("clip", a_min=0, a_max=before + length - 1)
+    old = steps.call("less", first).call("where", steps, moved)
     index = old.call("broadcast_to", shape=[batch, heads, count, size])
     return joined.call("gather", index, axis=2)
 
 
 def _seen(positions: Value, keys: int, window: int, dtype: str) -> Value:
     """The mask to add to scores so that a query sees the keys up to its own place, and no more than a window of them."""
-    at = counted(keys, "the places of keys", "int32").reshape(1, 1, 1, -1)
+    steps = counted(keys, "the places of keys", "int32").reshape(1, 1, 1, -1)
     if positions.known is not None:
         here = positions.known[:, None, :, None]
-        hidden = (at > here) | ((at <= here - window) if window > 0 else False)
+        hidden = (steps > here) | ((steps <= here - window) if window > 0 else False)
         require_room((*positions.shape, keys), "a mask")  # type: ignore[arg-type]  # a constant's
         return Value.constant(np.where(hidden, -math.inf, 0.0), dtype)
     rows = positions.call("expand_dims", axis=1).call("expand_dims", axis=3)
-    behind = Value.constant(at).call("less_equal", rows)
+    behind = Value.constant(steps).call("less_equal", rows)
     if window > 0:
-        behind = behind.call("logical_and", Value.constant(at).call("greater", subtract(rows, window)))
+        behind = behind.call("logical_and", Value.constant(steps).call("greater", subtract(rows, window)))
     return behind.call("where", Value.constant(0.0, dtype), Value.constant(-math.inf, dtype))

@@ -30,12 +30,12 @@ class FusedMatMul(OnnxOperator):
         transBatchA: int = 0,
         transBatchB: int = 0,
     ) -> Result:
-        left, right = _turned(a, transA, transBatchA), _turned(b, transB, transBatchB)
+        left, right = _transpose_operand(a, transA, transBatchA), _transpose_operand(b, transB, transBatchB)
         product = matrix_product(left, right) if right.rank == 2 else batched_product(left, right)
         return product if alpha == 1 else multiply(product, alpha)
 
 
-def _turned(x: Value, transposed: int, batches: int) -> Value:
+def _transpose_operand(x: Value, transposed: int, batches: int) -> Value:
     """With `batches`, the first axis goes behind the batches; with `transposed`, the last two change places."""
     order = list(range(x.rank))
     if batches and x.rank > 2:
@@ -81,7 +81,7 @@ class FusedGemm(OnnxOperator):
         transA: int = 0,
         transB: int = 0,
     ) -> Result:
-        product = matrix_product(_turned(a, transA, 0), _turned(b, transB, 0))
+        product = matrix_product(_transpose_operand(a, transA, 0), _transpose_operand(b, transB, 0))
         product = product if alpha == 1 else multiply(product, alpha)
         if c is not None and beta:
             product = add(product, c if beta == 1 else multiply(c, beta))

@@ -47,22 +47,26 @@ class RotaryEmbedding(OnnxOperator):
             steps = Value.constant(counted(length, "the places of queries", positions.dtype).reshape(1, length))
             positions = add(positions.call("reshape", newshape=[1, 1]), steps)
         cos, sin = (c.call("take", positions, axis=0).call("expand_dims", axis=1) for c in (cos_cache, sin_cache))
-        turned = rotated(data, cos, sin, 2 * half, bool(interleaved), size)
-        turned = turned if scale == 1 else multiply(turned, scale)
-        return join_heads(turned) if x.rank == 3 else turned
+        result = rotated(data, cos, sin, 2 * half, bool(interleaved), size)
+        result = result if scale == 1 else multiply(result, scale)
+        return join_heads(result) if x.rank == 3 else result
 
 
-def rotated(x: Value, cos: Value, sin: Value, turned: int, interleaved: bool, size: int) -> Value:
-    """The first `turned` numbers of each head turned, the rest as they are."""
+def rotated(x: Value, cos: Value, sin: Value, rotary_size: int, interleaved: bool, size: int) -> Value:
+    """The first `rotary_size` numbers of each head turned, the rest as they are."""
     step = 2 if interleaved else 1
-    starts = ((0, turned, step), (1, turned, step)) if interleaved else ((0, turned // 2, 1), (turned // 2, turned, 1))
+    starts = (
+        ((0, rotary_size, step), (1, rotary_size, step))
+        if interleaved
+        else ((0, rotary_size // 2, 1), (rotary_size // 2, rotary_size, 1))
+    )
     first, second = (x.call("strided_slice", begin=[b], end=[e], strides=[s], axes=[3]) for b, e, s in starts)
     halves = [subtract(multiply(first, cos), multiply(second, sin)), add(multiply(first, sin), multiply(second, cos))]
     if interleaved:
         columns = [m.call("expand_dims", axis=4) for m in halves]
-        joined = concatenate(columns, 4).call("reshape", newshape=[0, 0, 0, turned])
+        joined = concatenate(columns, 4).call("reshape", newshape=[0, 0, 0, rotary_size])
     else:
         joined = concatenate(halves, 3)
-    if turned == size:
+    if rotary_size == size:
         return joined
-    return concatenate([joined, x.call("strided_slice", begin=[turned], end=[size], strides=[1], axes=[3])], 3)
+    return concatenate([joined, x.call("strided_slice", begin=[rotary_size], end=[size], strides=[1], axes=[3])], 3)

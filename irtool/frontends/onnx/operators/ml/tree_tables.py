@@ -257,8 +257,8 @@ def ensemble_of(
     tree, inner = np.asarray(treeids, "int64"), mode != LEAF
     place = np.where(inner, np.cumsum(inner) - 1, -np.cumsum(~inner))
     nodes = _Numbered(tree, np.asarray(nodeids, "int64"))
-    at = np.flatnonzero(inner)
-    below = [place[nodes.places(tree[at], np.asarray(v, "int64")[at])] for v in (yes, no)]
+    inner_nodes = np.flatnonzero(inner)
+    below = [place[nodes.places(tree[inner_nodes], np.asarray(v, "int64")[inner_nodes])] for v in (yes, no)]
     firsts = np.flatnonzero(np.append(True, tree[1:] != tree[:-1])) if total else np.empty(0, "int64")
     leaves = int((~inner).sum())
     weights, present = no_weights(leaves, count, splits.dtype)
@@ -273,12 +273,16 @@ def ensemble_of(
         raise IrError("a weight is not that of a leaf, or of no target", code=DamagedModel)
     np.add.at(weights, (-1 - owners, ids), targets[3])
     present[-1 - owners, ids] = True
-    tracks = np.asarray(missing, "int64")[at] == 1 if len(missing) else filled(len(at), False, "the nodes of the trees")
+    tracks = (
+        np.asarray(missing, "int64")[inner_nodes] == 1
+        if len(missing)
+        else filled(len(inner_nodes), False, "the nodes of the trees")
+    )
     return Trees(
         place[firsts],
-        np.asarray(features, "int64")[at],
-        splits[at],
-        mode[at],
+        np.asarray(features, "int64")[inner_nodes],
+        splits[inner_nodes],
+        mode[inner_nodes],
         tracks,
         below[0],
         below[1],
