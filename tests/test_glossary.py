@@ -89,11 +89,15 @@ def bound_names(source: str, name: str) -> Iterator[tuple[str, int]]:
         table = stack.pop()
         stack += table.get_children()
         bound = (s for s in table.get_symbols() if s.is_local() and not s.is_imported())
-        yield from ((s.get_name(), table.get_lineno()) for s in bound)
-    attributes = (
-        n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
-    )
-    yield from ((n.attr, n.lineno) for n in attributes)
+        is_value = isinstance(table, symtable.Function)
+        yield from ((s.get_name(), table.get_lineno()) for s in bound if is_value or not is_place(s.get_name()))
+    attributes = (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Attribute))
+    yield from ((n.attr, n.lineno) for n in attributes if isinstance(n.ctx, ast.Store) and not is_place(n.attr))
+
+
+def is_place(name: str) -> bool:
+    """True for `at`, which is no name of a value, but may be one of a method or a field: `buffer.at(index)`."""
+    return name.strip("_") == "at"
 
 
 def is_vague(name: str, vague: set[str]) -> bool:
@@ -122,8 +126,11 @@ def f(given, *, wanted=0):
 class C:
     there: int = 1
     def carried(self): self._beside = self.judge
-def _theirs(): undecided()
+    def at(self): self.at = 1
+def _theirs(at): undecided()
 """
-    names = {n.strip("_") for n, _ in bound_names(source, "f") if is_vague(n, vague_names())}
+    places = [(n.strip("_"), line) for n, line in bound_names(source, "f") if is_vague(n, vague_names())]
+    names = {n for n, _ in places}
     bound = {"given", "wanted", "made", "held", "said", "kept", "told", "gone", "found"}
-    assert names == bound | {"there", "carried", "beside", "theirs"}
+    assert names == bound | {"there", "carried", "beside", "theirs", "at"}
+    assert [line for n, line in places if n == "at"] == [source.split("\n").index("def _theirs(at): undecided()") + 1]

@@ -270,9 +270,9 @@ class KernelWriter:
                     words[value] = self.names.fresh("v")
                     code.line(f"const irt_bytes {words[value]} = {value};")
                 both.append(words[value])
-            (lines, offset), b = self.expressions.write(x.result.indices), x.result.buffer
+            (lines, offsets), b = self.expressions.write(x.result.indices), x.result.buffer
             code.lines(lines)
-            target = self._variable(b, x.result.indices) if self._is_variable(b) else f"{self.place(b)}[{offset[0]}]"
+            target = self._variable(b, x.result.indices) if self._is_variable(b) else f"{self.place(b)}[{offsets[0]}]"
             code.line(f"{target} = {self.expressions.helper(Helper(sum_of(x.dot)), target, *both)};")
         code.line("irt_end_step();")
         code.close()
