@@ -35,7 +35,6 @@ from ...tir.expr import (
     const,
     if_then_else,
     post_order,
-    substitute,
 )
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
 from ...tir.int8_dot import NARROW, STEPS
@@ -59,6 +58,7 @@ from ..core.program_rewriter import ProgramRewriter
 from ..cost.machine import REUSE
 from ..cost.winograd import better_transform
 from ..strategies.winograd.find import find_convolution
+from ..windows.padded_copy import with_values, writes_whole
 from .dot_kinds import WordKind, long_kind, wide_kind, word_kinds
 from .matrix_tiles import filled_count
 from .narrow_weights import fit_in_pairs
@@ -455,41 +455,25 @@ def _packing(
     stored: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
     order = p.order(axis, source.ndim)
     stored_indices = [stored[order.index(n)] for n in range(source.ndim)]
-    formula = _formula(source, before, after)
+    producer = _producer(source, before, after)
     simplify = simplifier(loops)
 
     def number(place: Expr) -> Expr:
-        indices = [place if m == axis else i for m, i in enumerate(stored_indices)]
-        if formula is None:
-            return Load(source, tuple(indices))
-        store, variables = formula
-        return substitute(store.value, {v: indices[m] for v, m in variables.items()})
+        read = Load(source, tuple(place if m == axis else i for m, i in enumerate(stored_indices)))
+        return read if producer is None else with_values(read, producer)
 
     extent = p.extent if not p.is_grouped else source.shape[axis]
     word = p.kind.word(stored_indices[axis], extent, number, simplify)
     return Map(tuple(loops), (Store(words, stored, moved_word(word) if moved else word),))
 
 
-def _formula(
-    source: Buffer, before: Sequence[AnyForm], after: Sequence[AnyForm]
-) -> tuple[Store, dict[Expr, int]] | None:
-    """The store whose value makes the elements of a buffer, and the axis of each of its variables; None if the buffer must stay
-    in memory."""
+def _producer(source: Buffer, before: Sequence[AnyForm], after: Sequence[AnyForm]) -> Store | None:
+    """The store that makes a buffer, which its only reader can compute itself; None if the buffer must stay in memory."""
     producers = [f for f in before if any(s.buffer is source for s in stores_of(f))]
-    others = [f for f in before if f not in producers]
-    if len(producers) != 1 or source in buffers_read(*others) or sum(source in buffers_read(f) for f in after) != 1:
+    if len(producers) != 1 or source in buffers_read(*before) or sum(source in buffers_read(f) for f in after) != 1:
         return None
     (form,) = producers
-    if not isinstance(form, Map) or len(form.stores) != 1 or source in buffers_read(form):
-        return None
-    (store,) = form.stores
-    variables: dict[Expr, int] = {}
-    for n, i in enumerate(store.indices):
-        if isinstance(i, Var):
-            variables[i] = n
-        elif not isinstance(i, Const):
-            return None
-    return (store, variables) if len(variables) == len(form.loops) else None
+    return form.stores[0] if isinstance(form, Map) and writes_whole(form) else None
 
 
 def _constant(

@@ -13,12 +13,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ...tir.expr import Const, Expr, Load, Var, rewrite, substitute
-from ...tir.simplify import Simplifier
+from ...tir.expr import Const, Expr, Load, Var, substitute
 from ...tir.stmt import Buffer, For, Scope, Stmt, Store, seq
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier
-from ..core.forms import Map, Reduction
+from ..core.forms import Map, Reduction, substituted
 from .divisors import proper_divisors
 
 
@@ -162,29 +161,13 @@ def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
     loops = tuple((copy_row, band.height) if v is row else (v, n) for v, n in copy.loops)
     new_copy = Map(loops, (Store(new, indices, substitute(store.value, copied)),))
 
+    # Of rows of the whole copy, rows of the band.
     place: dict[Expr, Expr] = {y: outer * band.rows + inside}
-
-    def local(e: Expr) -> Expr:
-        """The expression, with reads of the copy at rows of the band."""
-        if isinstance(e, Load) and e.source is old:
-            shifted = e.indices[band.axis] - first
-            return Load(new, tuple(shifted if n == band.axis else i for n, i in enumerate(e.indices)))
-        return e
-
-    simplify = Simplifier(
-        {
-            **{v: (0, n - 1) for v, n in (*reader.loops, *reader.inner)},
-            inside: (0, band.rows - 1),
-            outer: (0, extent // band.rows - 1),
-        }
-    )
-    memo = dict(place)
-
-    def change(e: Expr) -> Expr:
-        return simplify(rewrite(e, local, memo))
-
-    stores = tuple(s.rewritten(change) for s in reader.stores)
+    read = _only_read(copy, reader)
+    assert read is not None
+    of_whole = [substitute(i, place) for i in read.indices]
+    of_band = Load(new, tuple(i - first if n == band.axis else i for n, i in enumerate(of_whole)))
+    count = extent // band.rows
     new_loops = tuple((inside, band.rows) if v is y else (v, n) for v, n in reader.loops)
-    init, update = change(reader.init), change(reader.update)
-    new_reader = replace(reader, loops=new_loops, init=init, update=update, stores=stores)
-    return Banded(outer, extent // band.rows, old, new, new_copy, new_reader)
+    banded = substituted(reader, {**place, read: of_band}, ((outer, count), *new_loops))
+    return Banded(outer, count, old, new, new_copy, replace(banded, loops=new_loops))
