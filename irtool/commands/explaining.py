@@ -32,4 +32,6 @@ def _stage(kernel: Mapping[str, Any], stage: Mapping[str, Any]) -> str:
         is_whole = bool(stage["primitives"])
     except UsageError:
         is_whole = False
-    return script if is_whole else "\n".join(f"# {line}" for line in [f"{name}: {label}", *calls])
+    if is_whole:
+        return script
+    return "\n".join(line.strip() if line.startswith("  #") else f"# {line}" for line in [f"{name}: {label}", *calls])

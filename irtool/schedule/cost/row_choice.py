@@ -13,7 +13,7 @@ from ..core.affine import depends, factors, loads, operands, reads, simplifier, 
 from ..core.axes import fuse_sums
 from ..core.forms import Map, Reduction
 from ..core.reassociation import COMBINED, EXTREMES
-from .machine import TOGETHER
+from .machine import LAST_CACHE_RATE, TOGETHER
 
 
 def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
@@ -50,16 +50,19 @@ def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
 def row_cycles(r: Reduction, n: int, target: VectorTarget) -> float:
     """Cycles per update of rows that are summed in vectors along the inner loop `n`.
 
-    They are the cycles of loads, or for few vectors the latency of a sum; then those of the horizontal reduction of each result.
+    They are the cycles of loads, or for few vectors the latency of a sum; then those of the horizontal reduction of each result. An
+    operand that the second cache does not hold comes from the last one each time that it is read, which any nest does once.
     """
     v, extent = r.inner[n]
     lanes = row_width(extent, target.lanes_of(r.acc.dtype))
     vectors = -(-extent // lanes)
     simplify = simplifier(r.loops, r.inner)
-    read = sum(stride(simplify, e.source.offset(e.indices), v) != 0 for e in operands(r))
-    step = max(read / target.loads, 1 / target.multiply_adds, target.latency / min(vectors, TOGETHER) / TOGETHER)
+    moving = [e for e in operands(r) if stride(simplify, e.source.offset(e.indices), v) != 0]
+    step = max(len(moving) / target.loads, 1 / target.multiply_adds, target.latency / min(vectors, TOGETHER) / TOGETHER)
+    far = (e.source for e in moving if e.source.nbytes > target.l2_cache_bytes)
+    again = sum((1 - min(1, b.size / r.work)) * dtypes.itemsize(b.dtype) / LAST_CACHE_RATE for b in far)
     fold = math.log2(lanes) / math.prod(m for _, m in r.inner)
-    return step * vectors / extent + fold
+    return max(step * vectors / extent, again) + fold
 
 
 def row_width(extent: int, lanes: int) -> int:
