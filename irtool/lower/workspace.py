@@ -48,7 +48,10 @@ class Workspace:
 
 def plan_workspace(kernel: Kernel, threads: int = 1) -> Workspace:
     """Gives every arena buffer of the kernel an offset in its scratch memory, the kernel's `placement`; each of so many threads has its
-    part of those that are a thread's own."""
+    part of those that are a thread's own.
+
+    Raises AssertionError for a buffer that a statement reads and neither it nor one before writes: a rewrite lost its producer.
+    """
     intervals: dict[Buffer, Interval] = {}
     allocated = [
         s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate) and s.buffer.scope in _IN_WORKSPACE
@@ -56,8 +59,13 @@ def plan_workspace(kernel: Kernel, threads: int = 1) -> Workspace:
     tops = _top_level(kernel.body)
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
+    written = {*kernel.params}
     for clock, top in enumerate(tops):
-        for b in _touched(top, {*allocated, *kernel.params}):
+        touched, stored = _touched(top, {*allocated, *kernel.params})
+        written |= stored
+        for b in touched:
+            if b not in written:
+                raise AssertionError(f"{kernel.name} reads {b.name}, which no statement before wrote")
             first.setdefault(b, clock)
             last[b] = clock
     for b in allocated:
@@ -93,14 +101,17 @@ def _top_level(body: Stmt) -> list[Stmt]:
     return stmts
 
 
-def _touched(root: Stmt, buffers: set[Buffer]) -> list[Buffer]:
+def _touched(root: Stmt, buffers: set[Buffer]) -> tuple[list[Buffer], set[Buffer]]:
+    """The buffers that a statement uses, and those that it stores to."""
     touched: dict[Buffer, None] = {}
+    stored: set[Buffer] = set()
     for s in pre_order(root):
         if isinstance(s, Store) and s.buffer in buffers:
             touched[s.buffer] = None
+            stored.add(s.buffer)
         if isinstance(s, Allocate) and s.buffer in buffers:
             touched[s.buffer] = None
         for e in post_order(*expressions(s)):
             if isinstance(e, Load) and e.source in buffers:
                 touched[e.source] = None
-    return list(touched)
+    return list(touched), stored

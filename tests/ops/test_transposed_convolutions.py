@@ -49,3 +49,34 @@ def test_infinite_data_reaches_what_its_taps_reach() -> None:
     want = [1, 1, np.inf, np.inf, np.inf, 1, 1]
     assert irtool.evaluate(module, [x, w]).ravel().tolist() == want
     assert irtool.build(module).run([x, w]).ravel().tolist() == want
+
+
+SINGLE_TAPS = {
+    "a kernel of 3 x 2": ((4, 2), {"strides": (2, 2), "padding": [1, 0, 1, 0], "kernel_size": (3, 2)}),
+    "a kernel of 2 x 3": ((3, 3), {"strides": (2, 2), "padding": [0, 1, 0, 0], "kernel_size": (2, 3)}),
+    "longer strides": (
+        (3, 4),
+        {"strides": (3, 2), "padding": [1, 1, 1, 1], "kernel_size": (4, 3), "output_padding": (1, 0)},
+    ),
+    "one dimension": ((5,), {"strides": (2,), "padding": [1, 1], "kernel_size": (3,)}),
+    "three dimensions": ((2, 3, 2), {"strides": (1, 2, 3), "padding": [0, 0, 1, 0, 0, 1], "kernel_size": (1, 3, 3)}),
+}
+"""Geometries with phases of one tap beside others of several."""
+
+
+@pytest.mark.parametrize("vector", [True, False], ids=["vector", "scalar"])
+@pytest.mark.parametrize("case", SINGLE_TAPS)
+def test_phases_of_one_tap_read_the_data_that_others_read(case: str, vector: bool) -> None:
+    size, attributes = SINGLE_TAPS[case]
+    name = f"nn.conv{len(size)}d_transpose"
+    attributes = {**attributes, **({"kernel_layout": "IOHW"} if len(size) == 2 else {})}
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 1, *size)).astype("float32")
+    w = rng.standard_normal((1, 3, *attributes["kernel_size"])).astype("float32")
+    x.flat[1], w.flat[-1] = np.inf, np.nan
+    params = (Var("x", type_of(x)), Var("w", type_of(w)))
+    module = infer_types(Module({"main": Function(params, call(name, *params, channels=3, **attributes))}))
+    with np.errstate(all="ignore"):
+        expected = np.asarray(irtool.evaluate(module, [x, w]))
+    actual = irtool.build(module, vector=vector).run([x, w])
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-4)
