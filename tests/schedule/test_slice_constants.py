@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import irtool
 from irtool.interp import evaluate
 from irtool.schedule.pipeline import SCHEDULE
 from irtool.tir.program import Program
@@ -64,3 +65,26 @@ def test_what_two_stages_read_stays_one() -> None:
     """Parts of dilated windows read the middle of the weights several times."""
     program, _ = program_of("nn.conv2d(%x, %w, padding=[9, 9], dilation=[9, 9])", (1, 2, 12, 12), numbers(3, 2, 3, 3))
     assert len(parted(program).constants) == 1
+
+
+@pytest.mark.parametrize(
+    "shape, begin, end", [((5, 3), [1, 0], [3, 3]), ((4, 5, 3), [1, 2, 0], [3, 4, 2]), ((7,), [2], [6])]
+)
+def test_a_stage_that_reads_elements_apart_from_each_other_has_all_of_them(
+    shape: tuple[int, ...], begin: list[int], end: list[int]
+) -> None:
+    """The bounds of an assignment to a slice: one element of each constant for each axis."""
+    extents = tuple(e - b for b, e in zip(begin, end, strict=True))
+    rank, types = len(shape), [", ".join(map(str, s)) + "," * (len(s) == 1) for s in (shape, extents)]
+    module = irtool.parse(
+        f"""#[version = "0.0.5"]
+def @main(%x: Tensor[({types[0]}), float32], %v: Tensor[({types[1]}), float32], %b: Tensor[({rank},), int32], %e: Tensor[({rank},), int32], %s: Tensor[({rank},), int32]) {{
+  strided_set(%x, %v, %b, %e, %s)
+}}
+"""
+    )
+    weights = {"b": np.array(begin, "int32"), "e": np.array(end, "int32"), "s": np.ones(rank, "int32")}
+    x, v = numbers(*shape), numbers(*extents) + 100
+    expected = x.copy()
+    expected[tuple(slice(b, e) for b, e in zip(begin, end, strict=True))] = v
+    np.testing.assert_array_equal(irtool.build(module, weights).run([x, v]), expected)

@@ -80,7 +80,8 @@ def _slices(b: Buffer, forms: Sequence[AnyForm]) -> dict[int, Slice] | None:
             if any(a is None or not a for a in axes):
                 return None
             own = Slice(tuple(a for a in axes if a is not None))
-            while others := [m for m, s in slices.items() if s != own and not s.is_apart_from(own)]:
+            # A stage has one slice for all that it reads of the constant.
+            while others := [m for m, s in slices.items() if s != own and (m == n or not s.is_apart_from(own))]:
                 for m in others:
                     own = own.united(slices[m])
                 for m in others:
