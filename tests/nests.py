@@ -265,6 +265,7 @@ _NUMPY |= {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "flushed_exp": lambda x: 0.0 if x < LEAST_EXPONENT else np.exp(x),
     "exp10": lambda x: np.float64(10) ** x,
+    "product": lambda x, y: x * y,
 }
 
 

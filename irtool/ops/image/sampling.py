@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -123,7 +124,8 @@ class GridSampling:
     def _read(self, offsets: Any, n: Any, c: Any, i: Sequence[Any]) -> Any:
         """The pixel of a channel at an offset, zero outside."""
         offset = offsets[(n, *i)]
-        rest, index = te.max2(offset, te.const(0, "int32")), []
+        last = te.const(math.prod(self.spatial) - 1, "int32")  # no offset is larger: verifiers see it
+        rest, index = te.min2(te.max2(offset, te.const(0, "int32")), last), []
         for d in reversed(self.spatial[1:]):
             index.append(te.floormod(rest, d))
             rest = te.floordiv(rest, d)
