@@ -100,12 +100,22 @@ def test_enlarged_blocks_of_channels_are_made_in_vectors(method: str) -> None:
     built = irtool.build(module, params=weights, mcpu="x86-64-v3")
     want = irtool.evaluate(module, {"x": x, **weights})
     np.testing.assert_allclose(built.run({"x": x}), want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
-    assert any("turned to" in k["reason"] for k in built.report["kernels"])
+    stages = built.report["kernels"][-1]["stages"]
+    assert stages[-1]["strategy"] == "tiled_transpose" and all("vectors along" in s["reason"] for s in stages)
 
 
-@pytest.mark.parametrize("name", [*CALLS, "mean of three channels"])
+@pytest.mark.parametrize("name", [*(n for n in CALLS if n.startswith("pool")), "mean of three channels"])
+def test_pools_of_few_channels_are_made_in_vectors(name: str) -> None:
+    built = irtool.build(program(*{**CALLS, **MEANS}[name], "float32"), emit="c", mcpu="x86-64-v3", cache=False)
+    assert {s["strategy"] for k in built.report["kernels"] for s in k["stages"]} <= {
+        "register_tile",
+        "separable_windows",
+    }
+
+
+@pytest.mark.parametrize("name", [n for n in CALLS if not n.startswith("pool")])
 def test_they_are_read_as_vectors(name: str, tmp_path) -> None:
-    module = program(*{**CALLS, **MEANS}[name], "float32")
+    module = program(*CALLS[name], "float32")
     irtool.build(module, name="m", emit="c", out_dir=tmp_path, mcpu="x86-64-v3")
     assert "irt_vplaces_" in (tmp_path / "m.c").read_text()
 
