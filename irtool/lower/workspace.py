@@ -59,9 +59,9 @@ def plan_workspace(kernel: Kernel, threads: int = 1) -> Workspace:
     tops = _top_level(kernel.body)
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
-    written = {*kernel.params}
+    planned, written = {*allocated, *kernel.params}, {*kernel.params}
     for clock, top in enumerate(tops):
-        touched, stored = _touched(top, {*allocated, *kernel.params})
+        touched, stored = _touched(top, planned)
         written |= stored
         for b in touched:
             if b not in written:

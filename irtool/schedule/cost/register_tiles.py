@@ -97,7 +97,6 @@ def choose_tile(
     """The tile for `rows` by `vectors` results.
 
     Args:
-        shared_rows: true if the rows share the vector operand.
         block: the number of contiguous vectors of the vector operand; a tile should not cross blocks (0: any number).
         far: true if the vector operand comes from memory. If registers hold two vectors of all rows, a tile then has all rows, so
             that memory is read in one stream and never waits for a second tile.
@@ -114,18 +113,10 @@ def choose_tile(
             row_count = -(-a // together) * together
             if row_count * b + b * together + 1 > target.registers + 1:
                 break
-            cost = _cost(rows, vectors, Tile(a, b), target, together)
+            cost = tile_cost(rows, vectors, Tile(a, b), target, together)
             if cost < best[0] - 1e-9:
                 best = (cost, Tile(a, b))
     return best[1]
-
-
-def tile_cost(
-    rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1, windows: WindowReads | None = None
-) -> float:
-    """Cycles per vector of results and step, of `rows` by `vectors` of them in such tiles, tails included. `windows`: the reads of rows that
-    do not share the vector operand."""
-    return _cost(rows, vectors, tile, target, together, windows)
 
 
 def vectors_per_block(
@@ -176,14 +167,15 @@ def choose_window_tile(
         if windows.block % width == 0:
             parts = -(-rows // min(rows, -(-most // width)))
             tiles.append(Tile(-(-rows // parts), width))
-    costs = [_cost(rows, vectors, t, target, windows=windows) for t in tiles]
+    costs = [tile_cost(rows, vectors, t, target, windows=windows) for t in tiles]
     return next(t for t, cost in zip(tiles, costs) if cost <= ALIKE * min(costs))
 
 
-def _cost(
+def tile_cost(
     rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1, windows: WindowReads | None = None
 ) -> float:
-    """See `tile_cost`."""
+    """Cycles per vector of results and step, of `rows` by `vectors` of them in such tiles, tails included. `windows`: the reads of rows that
+    do not share the vector operand."""
 
     def cycles(x: int, y: int) -> float:
         n = -(-x // together) * together * y

@@ -41,7 +41,7 @@ from ..cost.machine import FEWEST_LANES, GAIN
 from ..primitives import fuse, reorder
 from ..strategies.base import Stage, choose_strategy
 from ..strategies.row_reduction.strategy import shares_operands
-from ..windows.padded_copy import with_values, writes_whole
+from ..windows.padded_copy import compute_inline, writes_whole
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _without_padding(
         others = [*rest[: n - 1], *rest[n + 1 :]]
         elsewhere = {*buffers_read(*others), *(s.buffer for form in others for s in stores_of(form))}
         if store.buffer in temporaries and store.buffer not in elsewhere and writes_whole(source) and _keeps_axis(copy):
-            rest[n - 1 : n + 1] = [_opened(copy, store)]
+            rest[n - 1 : n + 1] = [compute_inline(copy, store)]
             dropped.append(store.buffer)
     return rest, dropped
 
@@ -101,13 +101,6 @@ def _keeps_axis(copy: Map) -> bool:
     """True if a copy reads its source along the innermost axis."""
     along = copy.loops[-1][0]
     return all(depends(e.indices[-1], along) for e in loads(copy.stores[0].value))
-
-
-def _opened(copy: Map, source: Store) -> Map:
-    """The copy with the value of a store in place of reads of its buffer."""
-    (store,) = copy.stores
-    value = simplifier(copy.loops)(with_values(store.value, source))
-    return Map(copy.loops, (Store(store.buffer, store.indices, value),))
 
 
 def _with_transposed_operand(r: Reduction, target: VectorTarget) -> tuple[Map, Reduction] | None:
@@ -202,13 +195,13 @@ def _with_transposed_result(m: Map, target: VectorTarget) -> tuple[Map, Map] | N
             if w is not v and k >= FEWEST_LANES and {1} <= strides <= {0, 1}:
                 pairs.append(_with_copy_of_result(flat, v, w))
 
-    def cost(pair: Sequence[Map]) -> float:
-        return sum(choose_strategy(Stage(x, target))[1].cost for x in pair)
-
-    best = min(pairs, key=cost, default=None)
-    if best is None or cost(best) + target.copy_cost / target.lanes(4) >= GAIN * choose_strategy(stage)[1].cost:
+    if not pairs:
         return None
-    return best
+    costs = [sum(choose_strategy(Stage(x, target))[1].cost for x in pair) for pair in pairs]
+    least = min(costs)
+    if least + target.copy_cost / target.lanes(4) >= GAIN * choose_strategy(stage)[1].cost:
+        return None
+    return pairs[costs.index(least)]
 
 
 def _with_copy_of_result(m: Map, v: Var, w: Var) -> tuple[Map, Map]:

@@ -1,4 +1,4 @@
-"""Reductions of a padded copy as reductions of its source.
+"""Readers of a padded copy as readers of its source.
 
 for y: pad[y] = 1 <= y && y < n + 1 ? x[y - 1] : 0
 for y, k: acc += pad[y + k] * w[k]                       ⇒       for y, k: acc += (0 <= y + k - 1 … ? x[y + k - 1] : 0) * w[k]
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import overload
 
 from ...tir.expr import Const, Expr, Load, Select, Var, rewrite, substitute
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
@@ -28,8 +29,16 @@ def without_padded_copy(forms: Sequence[AnyForm], number: int, plain: bool = Fal
     return inline_padding(r, copy, plain)
 
 
-def inline_padding(r: Reduction, copy: Map, plain: bool = False) -> Reduction | None:
-    """The reduction that reads the source of the padded copy; None if the copy is no padding, or the reduction's stores read it
+@overload
+def inline_padding(form: Map, copy: Map, plain: bool = False) -> Map | None: ...
+
+
+@overload
+def inline_padding(form: Reduction, copy: Map, plain: bool = False) -> Reduction | None: ...
+
+
+def inline_padding(form: Map | Reduction, copy: Map, plain: bool = False) -> Map | Reduction | None:
+    """The stage that reads the source of the padded copy; None if the copy is no padding, or the stores of a reduction read it
     too.
 
     `plain`: copies without padding are accepted as well.
@@ -40,9 +49,17 @@ def inline_padding(r: Reduction, copy: Map, plain: bool = False) -> Reduction | 
     padding = isinstance(store.value, Select) and store.value.lazy and isinstance(store.value.other, Const)
     if not padding and not (plain and isinstance(store.value, Load)):
         return None
-    update = simplifier(r.loops, r.inner)(with_values(r.update, store))
-    left = loads(update, *(x for s in r.stores for x in (*s.indices, s.value)))
-    return None if any(e.source is store.buffer for e in left) else replace(r, update=update)
+    if isinstance(form, Map):
+        return compute_inline(form, store)
+    update = simplifier(form.loops, form.inner)(with_values(form.update, store))
+    left = loads(update, *(x for s in form.stores for x in (*s.indices, s.value)))
+    return None if any(e.source is store.buffer for e in left) else replace(form, update=update)
+
+
+def compute_inline(m: Map, source: Store) -> Map:
+    """The map with the value of a store in place of reads of its buffer. TVM's `compute_inline`."""
+    simplify = simplifier(m.loops)
+    return replace(m, stores=tuple(s.rewritten(lambda e: simplify(with_values(e, source))) for s in m.stores))
 
 
 def with_values(e: Expr, store: Store) -> Expr:

@@ -27,7 +27,7 @@ from ...tir.stmt import Buffer, Scope, Store
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier
 from ..cost.machine import WRITTEN_OUT
-from .padded_copy import inline_padding, with_values
+from .padded_copy import inline_padding
 from .slice_domain import slice_domain
 
 
@@ -158,13 +158,7 @@ def _without_copy(
     """
     copy = before[-1] if before else None
     if isinstance(copy, Map) and copy.stores[0].buffer not in buffers_read(*before[:-1], *behind):
-        opened = [inline_padding(f, copy) if isinstance(f, Reduction) else _of_source(f, copy) for f in parts]
-        if any(isinstance(f, Reduction) for f in parts) and all(f is not None for f in opened):
+        opened = [inline_padding(f, copy) for f in parts]
+        if all(f is not None for f in opened):
             return [f for f in opened if f is not None], before[:-1]
     return parts, before
-
-
-def _of_source(m: Map, copy: Map) -> Map:
-    """A phase of a single tap, which reads the source of the copy under the condition of its padding."""
-    simplify, store = simplifier(m.loops), copy.stores[0]
-    return replace(m, stores=tuple(s.rewritten(lambda e: simplify(with_values(e, store))) for s in m.stores))
