@@ -11,9 +11,9 @@ import pytest
 import irtool
 from benchmarks.ablation.build import Builder, switches
 from benchmarks.ablation.changes import Changes
-from benchmarks.ablation.kept import KEPT
 from benchmarks.ablation.lines import lines_of
 from benchmarks.ablation.page import page
+from benchmarks.ablation.reasons import REASONS
 from benchmarks.ablation.record import Record, read_records
 from benchmarks.ablation.turns import compare, settled_ratio
 from benchmarks.operators.table import BY_NAME as OPERATORS
@@ -119,7 +119,7 @@ def test_the_page_lists_what_moves_none_and_what_moves_few(tmp_path: Path) -> No
     assert "- `SliceConstants`: ESPCN\n" in nothing  # active, and not measured
     assert "- `WidenHalves`: BERT-base, 128\n" in nothing  # the time was over before its turn
     assert "- `ShareLoops`: newer than the measurements\n" in nothing
-    assert f"- `HalveProducts`: {KEPT['HalveProducts']}; softmax needs it\n" in none and "FuseEpilogues" not in none
+    assert f"- `HalveProducts`: {REASONS['HalveProducts']}; softmax needs it\n" in none and "FuseEpilogues" not in none
     assert "- `BlockSums`: U-Net, 128² 0.90\n" in few and "FuseKernels" not in few
     assert "- `winograd`, by 1: UsageError: none left\n" in needed
     assert "and 1 single operators" in text and "| softmax |" not in text
@@ -143,4 +143,4 @@ def test_a_single_operator_is_built_as_networks_are() -> None:
 
 
 def test_reasons_are_those_of_stages_and_strategies() -> None:
-    assert KEPT.keys() <= {*switches()}
+    assert REASONS.keys() <= {*switches()}

@@ -67,12 +67,12 @@ def test_every_package_says_what_it_holds() -> None:
 
 def test_tables_of_a_room_have_a_line_for_each_module() -> None:
     """The table in the docstring of a package: the name of a module, spaces, and its description, each at the beginning of a line."""
-    merged = []
+    joined_lines = []
     for init in ROOT.rglob("__init__.py"):
         docstring = ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))) or ""
         names = [p.stem for p in init.parent.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()]
         for line in docstring.splitlines():
-            merged += [
+            joined_lines += [
                 f"{init.parent.name}: {line}" for n in names if re.search(rf"^\S.*[^,\s] +{n}/? {{3,}}[^⇒\s]", line)
             ]
-    assert not merged
+    assert not joined_lines

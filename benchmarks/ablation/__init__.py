@@ -11,7 +11,7 @@ build      builds of a network, each without one stage or strategy
 worker     a process that makes them and has them timed
 turns      a process that times two of them, which take turns
 record     results, a file for each network and precision
-kept       why some stay that move no network
+reasons    the reasons for which some stay that move no network
 lines      how many lines of code a stage or a strategy has for itself
 page       the results as a page
 """

@@ -104,7 +104,7 @@ def _measure(name: str, precision: str, names: list[str], options: argparse.Name
 
 def _enough(count: int, operators: bool) -> set[str]:
     """The switches that move so many networks, or single operators, or that these need."""
-    records = [r for r in read_records(RESULTS) if (r.network in OPERATORS) == operators]
+    records = [r for r in read_records(RESULTS) if r.is_operator == operators]
     return {s for s in switches() if sum(r.moved(s) or r.needs(s) for r in records) >= count}
 
 

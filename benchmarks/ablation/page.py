@@ -11,9 +11,9 @@ from irtool.schedule import SCHEDULE
 from ..compare.export import NETWORKS as COMPARED
 from ..operators.table import BY_NAME as OPERATORS
 from .build import switches
-from .kept import KEPT
 from .lines import lines_of
 from .networks import NETWORKS
+from .reasons import REASONS
 from .record import LIMIT, Record
 
 FEW = 2
@@ -22,8 +22,8 @@ FEW = 2
 
 def page(records: Sequence[Record]) -> str:
     """Markdown of the results. A network in another precision counts as another network."""
-    measured = [r for r in records if "active" in r.facts and r.network not in OPERATORS]
-    operators = [r for r in records if "active" in r.facts and r.network in OPERATORS]
+    measured = [r for r in records if "active" in r.facts and not r.is_operator]
+    operators = [r for r in records if "active" in r.facts and r.is_operator]
     broken = [r for r in records if "error" in r.facts]
     return f"""# Ablation
 
@@ -147,7 +147,7 @@ def _with_networks(switch: str, records: Sequence[Record]) -> str:
 def _with_reason(switch: str, records: Sequence[Record], operators: Sequence[Record]) -> str:
     """A switch that networks do not need: why it stays, the single operators that it moves, and the most that code and workspace grow without
     it."""
-    parts = [KEPT.get(switch, "")]
+    parts = [REASONS.get(switch, "")]
     moving = _moving(switch, operators)
     parts += [_effects(switch, moving)] if moving else []
     for key, thing in (("c_bytes", "C"), ("arena_bytes", "workspace")):

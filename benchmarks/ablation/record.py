@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..json_file import read_json, write_json
+from ..operators.table import BY_NAME as OPERATORS
 
 LIMIT = 0.01
 """Smaller changes of a network's time count as no change."""
@@ -28,6 +29,11 @@ class Record:
         known = read_json(self._path)
         self.facts: dict[str, Any] = known.get("facts", {})
         self.switches: dict[str, dict[str, Any]] = known.get("switches", {})
+
+    @property
+    def is_operator(self) -> bool:
+        """True for the record of a single operator."""
+        return self.network in OPERATORS
 
     def save(self) -> None:
         """Writes the file."""

@@ -159,6 +159,6 @@ def keep_first(ib: Any, count: Any, position: Place, rank: Place, last: tuple[An
         ib.store(to, (done(),), candidate)
         candidate_rank = ib.let(rank(candidate))
         is_last = ib.let(te.cast(te.equal(candidate_rank, limit), "int32"))
-        taken = ib.let(te.cast(candidate_rank < limit, "int32") + te.cast(left() > 0, "int32") * is_last)
+        is_selected = ib.let(te.cast(candidate_rank < limit, "int32") + te.cast(left() > 0, "int32") * is_last)
         left.set(left() - is_last)
-        done.set(done() + taken)
+        done.set(done() + is_selected)

@@ -26,9 +26,9 @@ def skip_copies(root: Stmt, updated: Sequence[tuple[Buffer, Buffer]], change: Ca
     Args:
         updated: the pairs (input, output) whose output is a copy with some other elements.
     """
-    done: list[Stmt] = []
+    stmts: list[Stmt] = []
     for top in root.stmts if isinstance(root, Seq) else (root,):
         pair = keeps_in_place(top, updated) if updated else None
         changed = change(top)
-        done.append(changed if pair is None else Lowered(changed, UnlessSame(*pair)))
-    return Seq(done) if isinstance(root, Seq) else done[0]
+        stmts.append(changed if pair is None else Lowered(changed, UnlessSame(*pair)))
+    return Seq(stmts) if isinstance(root, Seq) else stmts[0]

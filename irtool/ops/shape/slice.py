@@ -236,14 +236,14 @@ class StridedSet(Operator):
             last = last + extent if last < 0 else last
             steps = np.arange(extent)
             if step > 0:
-                taken = (steps >= first) & (steps < last) & ((steps - first) % step == 0)
+                is_set = (steps >= first) & (steps < last) & ((steps - first) % step == 0)
                 position = (steps - first) // step
             else:
                 top = min(first, extent - 1)
-                taken = (steps <= first) & (steps > last) & ((steps - last + last % -step + 1) % -step == 0)
+                is_set = (steps <= first) & (steps > last) & ((steps - last + last % -step + 1) % -step == 0)
                 position = (top - steps) // -step
-            grid.append(steps[taken])
-            source.append(np.clip(position[taken], 0, max(v.shape[axis] - 1, 0)))
+            grid.append(steps[is_set])
+            source.append(np.clip(position[is_set], 0, max(v.shape[axis] - 1, 0)))
         out[np.ix_(*grid)] = v[np.ix_(*source)]
         return out
 

@@ -1,11 +1,11 @@
-"""Stages and strategies that move no network where the page was measured, and the reason why each stays."""
+"""The reasons for which stages and strategies stay that move no network on some processor."""
 
 from __future__ import annotations
 
 _OPERATORS = "single operators"
 _OTHERS = "instructions that this processor lacks"
 
-KEPT = {
+REASONS = {
     "NarrowConstants": "fixed-point products, which models of TensorFlow Lite have, and the quantized files here do not",
     "StoreMovedBytes": f"{_OTHERS}: products of unsigned by signed bytes (VNNI)",
     "ReadWordsInPlace": f"{_OTHERS}: products of pairs and fours (VNNI, AVX512-BF16, SME); memory for packed copies elsewhere",
@@ -32,4 +32,4 @@ KEPT = {
     "tuple_reduction": _OPERATORS,
     "uneven_windows": "single operators: adaptive pools whose windows differ in size",
 }
-"""The reason by switch. One that moves a network has none."""
+"""The reason by switch; the page shows those of switches that move nothing where it was measured."""
