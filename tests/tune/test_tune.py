@@ -16,9 +16,11 @@ from irtool.commands.shell import group
 from irtool.diagnostics import ToolError, UsageError
 from irtool.driver.options import Options
 from irtool.driver.prepare import prepare_entries
+from irtool.driver.stages import run_up_to
 from irtool.driver.tuned_table import Table, machine_name
+from irtool.schedule.scripts.tuned import stage_key, tuned
 from irtool.tune import Budget, tune
-from irtool.tune.kernels import find_tunables
+from irtool.tune.kernels import SCHEDULING, find_tunables
 
 DENSE = """
 def @main(%x: Tensor[(20, 32), float32], %w: Tensor[(48, 32), float32]) {
@@ -89,12 +91,42 @@ def test_the_fastest_choice_is_kept_and_used(timed, tmp_path) -> None:
     table.write(path)
     args = [np.random.default_rng(0).random(s, "float32") for s in ((20, 32), (48, 32))]
     module = irtool.parse(DENSE)
-    plain, tuned = irtool.build(module), irtool.build(module, tuned=path)
+    plain, by_table = irtool.build(module), irtool.build(module, tuned=path)
     (label,) = choices.values()
-    strategies = [s["strategy"] for k in tuned.report["kernels"] for s in k["stages"]]
+    strategies = [s["strategy"] for k in by_table.report["kernels"] for s in k["stages"]]
     assert "tuned" in strategies and "tuned" not in str(plain.report["kernels"])
-    assert label in str(tuned.report["kernels"])
-    np.testing.assert_allclose(tuned.run(args), plain.run(args), rtol=1e-5)
+    assert label in str(by_table.report["kernels"])
+    np.testing.assert_allclose(by_table.run(args), plain.run(args), rtol=1e-5)
+
+
+BEFORE_SCHEDULING = {
+    "a product": ("nn.dense(%x, %y, units=48)", (20, 32), (48, 32)),
+    "a long product": ("nn.dense(%x, %y, units=40)", (100, 200), (40, 200)),
+    "products of batches": ("nn.batch_matmul(%x, %y, transpose_b=True)", (3, 20, 32), (3, 24, 32)),
+    "a strided convolution": ("nn.conv2d(%x, %y, padding=[1, 1], strides=[2, 2])", (1, 8, 32, 32), (64, 8, 3, 3)),
+    "an enlarged image": ("image.resize2d(nn.conv2d(%x, %y), size=[24, 41], roi=[0f, 0f, 0f, 0f])", (1, 3, 12, 20), (16, 3, 1, 1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BEFORE_SCHEDULING)
+def test_a_table_leaves_the_stages_that_were_measured_as_they_are(case: str) -> None:
+    """No choice lets a rewrite before scheduling, such as a copy of an operand, replace the stage that it is for."""
+    call, x, y = BEFORE_SCHEDULING[case]
+    module = prepared(f"def @main(%x: Tensor[{x}, float32], %y: Tensor[{y}, float32]) {{ {call} }}")
+    options = Options()
+    machine = options.backend.machine()
+
+    def stages() -> list[str]:
+        program = run_up_to(module, options.entries, machine, SCHEDULING)
+        return [stage_key(form) for kernel in program.kernels for form in kernel.stages]
+
+    expected = stages()
+    tunables, _ = find_tunables(module, options, machine)
+    choices = [(o.key, label) for t in tunables for o in t.stages for label in o.labels[:8]]
+    assert choices
+    for key, label in choices:
+        with tuned({key: label}):
+            assert stages() == expected, label
 
 
 def test_what_is_known_is_not_measured_again(timed) -> None:

@@ -39,7 +39,7 @@ from ..core.block import Block
 from ..core.forms import substituted
 from ..cost.machine import FEWEST_LANES, GAIN
 from ..primitives import fuse, reorder
-from ..strategies.base import Stage, choose_strategy
+from ..strategies.base import Stage, estimated_cost
 from ..strategies.row_reduction.strategy import shares_operands
 from ..windows.padded_copy import compute_inline, writes_whole
 
@@ -125,7 +125,7 @@ def _with_transposed_operand(r: Reduction, target: VectorTarget) -> tuple[Map, R
     if best is None:
         return None
     _, copied, copy, reader = best
-    before, after = (choose_strategy(s)[1].cost * r.work for s in (stage, Stage(reader, target)))
+    before, after = (estimated_cost(s) * r.work for s in (stage, Stage(reader, target)))
     return (copy, reader) if after + copied < GAIN * before else None
 
 
@@ -197,9 +197,9 @@ def _with_transposed_result(m: Map, target: VectorTarget) -> tuple[Map, Map] | N
 
     if not pairs:
         return None
-    costs = [sum(choose_strategy(Stage(x, target))[1].cost for x in pair) for pair in pairs]
+    costs = [sum(estimated_cost(Stage(x, target)) for x in pair) for pair in pairs]
     least = min(costs)
-    if least + target.copy_cost / target.lanes(4) >= GAIN * choose_strategy(stage)[1].cost:
+    if least + target.copy_cost / target.lanes(4) >= GAIN * estimated_cost(stage):
         return None
     return pairs[costs.index(least)]
 
