@@ -18,8 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .buffers import replace_buffers
-from .expr import Expr, Load, Var, post_order, rewrite
+from .expr import Const, Expr, Load, Var, post_order, rewrite
 from .stmt import (
+    SERIAL,
     Allocate,
     Buffer,
     For,
@@ -174,6 +175,15 @@ def loops_around(loops: Sequence[Loop], body: Stmt) -> Stmt:
     for v, extent in reversed(loops):
         body = For(v, extent, body)
     return body
+
+
+def peel_loops(s: Stmt) -> tuple[tuple[Loop, ...], Stmt]:
+    """Perfectly nested serial loops of constant extent, and their body."""
+    loops: list[Loop] = []
+    while isinstance(s, For) and isinstance(s.extent, Const) and s.kind == SERIAL:
+        loops.append((s.var, int(s.extent.value)))
+        s = s.body
+    return tuple(loops), s
 
 
 def stores_of(form: AnyForm) -> list[Store]:

@@ -5,9 +5,9 @@ What lowering makes of tensor expressions has its forms from the beginning, and 
 
 from __future__ import annotations
 
-from .expr import Const, Load, post_order
-from .forms import AnyForm, Loop, Map, Reduction, Steps, statements, with_taps, workspace
-from .stmt import SERIAL, Allocate, Buffer, For, Scope, Seq, Stmt, Store
+from .expr import Load, post_order
+from .forms import AnyForm, Map, Reduction, Steps, peel_loops, statements, with_taps, workspace
+from .stmt import Allocate, Buffer, Scope, Seq, Stmt, Store
 from .windows import overlapping_taps
 
 
@@ -41,12 +41,3 @@ def _form(s: Stmt) -> Map | Reduction | None:
     read = [e for e in post_order(update.value) if isinstance(e, Load) and e.source is not acc]
     r = Reduction(loops, acc, parts[0].value, inner, update.value, stores)
     return with_taps(r, overlapping_taps(read, loops, inner))
-
-
-def peel_loops(s: Stmt) -> tuple[tuple[Loop, ...], Stmt]:
-    """Perfectly nested serial loops of constant extent, and their body."""
-    loops: list[Loop] = []
-    while isinstance(s, For) and isinstance(s.extent, Const) and s.kind == SERIAL:
-        loops.append((s.var, int(s.extent.value)))
-        s = s.body
-    return tuple(loops), s

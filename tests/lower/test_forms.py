@@ -110,11 +110,13 @@ def test_stages_before_strategies_change_forms_and_nothing_else(name: str) -> No
     np.testing.assert_allclose(np.array(got, "float32").reshape(want.shape), want, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.every_tier
 def test_forms_are_recognised_in_two_places_only() -> None:
     """In nests that arrive as loops, and in those that operators write themselves."""
     users = set()
     for path in ROOM.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        source = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)) if "recognise" in source else ():
             if isinstance(node, ast.ImportFrom):
                 around = "tir." if node.level == 1 and path.parent.name == "tir" else ""
                 if f"{around}{node.module}".endswith("tir.recognise"):

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Sequence
 
 from ...tir.dtypes import itemsize
 from ...tir.expr import Expr, Load, Var, const, post_order, rewrite, substitute
-from ...tir.forms import Loop, Steps, loops_around
+from ...tir.forms import Loop, Steps, loops_around, peel_loops
 from ...tir.independence import is_independent
-from ...tir.recognise import peel_loops
 from ...tir.sharing import loop_bounds
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
