@@ -17,7 +17,7 @@ class PoolsTooSmall(Code):
     example = """\
 #[version = "0.0.5"]
 def @main(%x: Tensor[(64, 64), float32]) {
-  nn.softmax(nn.dense(%x, %x))
+  nn.softmax(nn.dense(%x, %x, units=64))
 }
 """
     command = "build --emit=c --workspace-pools=sram --workspace-pools-size-hint-bytes=sram:4096 --no-cache -o %t %s"

@@ -16,6 +16,9 @@ from tests.command_line import irtool
 
 pytestmark = pytest.mark.promise("codes")
 ALL = list(codes)
+LONG = {"E0403"}
+"""Codes whose example runs for seconds: three million calls."""
+EXAMPLES = [pytest.param(c, marks=() if c.name in LONG else pytest.mark.every_tier, id=c.name) for c in ALL]
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +29,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
         yield
 
 
-@pytest.mark.parametrize("cls", ALL, ids=lambda c: c.name)
+@pytest.mark.parametrize("cls", EXAMPLES)
 def test_the_example_of_a_code_has_that_mistake(cls: type[Code], tmp_path: Path) -> None:
     (tmp_path / "example.relay").write_text(cls.example)
     (tmp_path / "plugin.py").write_text(cls.plugin)
