@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,20 +24,20 @@ pytest.register_assert_rewrite(*(FOLDERS - sys.modules.keys()))
 def _skip_libraries_of_other_processors() -> Iterator[None]:
     """A test that loads code for instructions which this processor lacks is skipped there, behind what it asserts of the code."""
     from irtool.driver.artifact import Artifact
+    from irtool.driver.serving import Serving
     from tests.backends.instructions import require_processor
 
-    run = Artifact.run
+    load = Artifact._load  # not `run`, whose caller is the line that warnings name
 
-    @functools.wraps(run)  # the pages of references read its signature and its docstring
-    def guarded(self: Artifact, *arguments: Any, **keywords: Any) -> Any:
+    def guarded(self: Artifact) -> Serving:
         for word in self.report.get("compile", "").split():
             if word.startswith("-march="):
                 require_processor(word.removeprefix("-march="))
-        return run(self, *arguments, **keywords)
+        return load(self)
 
-    Artifact.run = guarded  # type: ignore[method-assign]
+    Artifact._load = guarded  # type: ignore[method-assign]
     yield
-    Artifact.run = run  # type: ignore[method-assign]
+    Artifact._load = load  # type: ignore[method-assign]
 
 
 @pytest.fixture

@@ -87,7 +87,17 @@ def arrays(draw: st.DrawFn) -> tuple[str, np.ndarray]:
 @settings(max_examples=150, deadline=None)
 @given(arrays())
 def test_interpreter_library_and_weights_take_the_same(case: tuple[str, np.ndarray]) -> None:
-    declared, array = case
+    check_all_ways(*case)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+def test_all_ways_take_the_same_for_int16(dtype: str) -> None:
+    """One array of each kind: equal, converted, and refused."""
+    check_all_ways("int16", np.ones((2, 3), dtype))
+
+
+def check_all_ways(declared: str, array: np.ndarray) -> None:
+    """Checks that interpreter, library and bound weights convert an array alike, warn alike and refuse alike."""
     how, interpreted = outcome(irtool.evaluate, module_of(declared), [array])
     compiled = outcome(library_of(declared).run, [array])
     by_name = outcome(library_of(declared).run, {"x": array})
