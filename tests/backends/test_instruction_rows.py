@@ -34,7 +34,7 @@ from irtool.tir.bf16_dot import DOT_PAIR
 from irtool.tir.forms import Reduction, nest_of
 from irtool.tir.int8_dot import DOTS, MATRICES, NARROW, TILE
 from irtool.tir.stmt import PrimFunc
-from tests.backends.dots import numbers
+from tests.backends.dots import narrowed, numbers
 from tests.backends.instructions import ARM, ARMV7, FLAGS, X86
 from tests.nests import run_nest
 
@@ -168,15 +168,6 @@ def operands(row: Row, form: Form, lanes: int) -> tuple[np.ndarray, list[np.ndar
             [[by_the_nest(nest, i, j)[()] for i, j in zip(u, v, strict=True)] for u, v in zip(x, y, strict=True)]
         )
     return acc, [x, y], (acc.astype("int64") + sums).astype("int32")
-
-
-def narrowed(y: np.ndarray) -> np.ndarray:
-    """Numbers with neighbours of the same sign that add up to 128 at most: there are pairs of just so much."""
-    pairs = y.astype("int64").reshape(*y.shape[:-1], -1, 2)
-    same = (pairs[..., 0] < 0) == (pairs[..., 1] < 0)
-    rest = np.sign(pairs[..., 1]) * (128 - np.abs(pairs[..., 0]))
-    pairs[..., 1] = np.where(same & (np.abs(pairs.sum(-1)) > 128), rest, pairs[..., 1])
-    return pairs.reshape(y.shape).astype("int8")
 
 
 def pairs_of(nest: Reduction, shape: tuple[int, ...]) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
