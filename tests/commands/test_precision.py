@@ -46,11 +46,11 @@ def test_calibration_shows_how_far_it_is(command: tuple[str, ...], tmp_path: Pat
     (tmp_path / "net.relay").write_text(NETWORK)
     shown: list[tuple[str, int, int]] = []
 
-    @contextlib.contextmanager
-    def progress_bar(what: str):
-        yield lambda done, total: shown.append((what, done, total))
+    class Bar:
+        def step(self, what: str, done: int, total: int) -> None:
+            shown.append((what, done, total))
 
-    monkeypatch.setattr("irtool.commands.progress.progress_bar", progress_bar)
+    monkeypatch.setattr("irtool.commands.progress._opened", lambda what, quiet: contextlib.nullcontext(Bar()))
     code, _, err = in_this_process(*command, "net.relay", "--precision=int8", "--calibrate=random")
     assert code == 0, err
     assert [s for s in shown if s[0] == "calibrating"] == [("calibrating", n, 8) for n in range(1, 9)]
