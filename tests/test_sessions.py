@@ -19,6 +19,7 @@ PAGES = [
 ]
 
 
+@pytest.mark.every_tier
 @pytest.mark.promise("mistakes of newcomers")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_a_page_shows_what_is_printed(page: Path) -> None:

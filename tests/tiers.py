@@ -3,7 +3,7 @@
 A group is a test function with all of its parameters, or a folder of files that one takes. `--tier=test` runs of each group the cases that fit in
 `Tier.each` seconds, and at least one; groups whose cases take longer than `Tier.longest` are left out. The cases are those with the smallest
 checksums of their names: the same ones in every run, whatever cases are added. Tests marked `every_tier` run whatever time they take: goldens,
-and rules of the whole source, which any change may break. Without an option all tests run that are named.
+examples and sessions of pages, and rules of the whole source, which any change may break. Without an option all tests run that are named.
 
 `--times` writes the times of the files that ran, and leaves those of others: `pytest -n 2 --times tests/passes` renews a room.
 """
