@@ -29,6 +29,7 @@ LAYERS = [
         "isolation",
         "visible",
         "steps",
+        "symbolic_int",
     ),
     ("diagnostics", "hooks"),
     ("plugin", "trampoline", "namespace", "files"),
@@ -57,8 +58,18 @@ LAYERS = [
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {
-    "selection": {"diagnostics", "post_order", "trampoline", "tir", "te", "schedule"},
-    "schedule": {"did_you_mean", "post_order", "diagnostics", "plugin", "trampoline", "steps", "tir", "te"},
+    "selection": {"diagnostics", "post_order", "trampoline", "tir", "te", "schedule", "symbolic_int"},
+    "schedule": {
+        "did_you_mean",
+        "post_order",
+        "diagnostics",
+        "plugin",
+        "trampoline",
+        "steps",
+        "symbolic_int",
+        "tir",
+        "te",
+    },
     "backends": {
         "hooks",
         "did_you_mean",
@@ -72,6 +83,7 @@ SEES = {
         "extras",
         "signals",
         "steps",
+        "symbolic_int",
         "tir",
         "te",
         "schedule",

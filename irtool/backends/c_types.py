@@ -7,6 +7,7 @@ import struct
 
 from ..diagnostics import IrError
 from ..selection.vectors.types import HALVES
+from ..symbolic_int import SymbolicInt
 from ..tir import dtypes
 
 _STORED = {"bool": "uint8_t", "float16": "uint16_t", "bfloat16": "uint16_t", "float32": "float", "float64": "double"}
@@ -48,7 +49,9 @@ def bare(text: str) -> str:
 
 
 def literal(value: int | float, dtype: str) -> str:
-    """A constant of the value type."""
+    """A constant of the value type, or the formula of an extent."""
+    if isinstance(value, SymbolicInt):
+        return enclose(str(value)) if not dtypes.is_float(dtype) else f"({value_type(dtype)}){enclose(str(value))}"
     if dtypes.is_float(dtype):
         value = float(value)
         suffix = "" if dtype == "float64" else "f"
@@ -61,6 +64,8 @@ def literal(value: int | float, dtype: str) -> str:
         if "." not in text and "e" not in text:
             text += ".0"
         return enclose(f"{text}{suffix}") if math.copysign(1, value) < 0 else f"{text}{suffix}"
+    if isinstance(value, SymbolicInt):
+        return enclose(str(value))
     value = int(value)
     kind, width = dtypes.parts(dtype)
     if kind == "bool":

@@ -119,7 +119,7 @@ class TensorType(Type):
     @property
     def extents(self) -> tuple[int, ...] | None:
         """The shape as ints; None if a dimension is not one."""
-        extents = tuple(int(d) for d in self.shape if isinstance(d, int))
+        extents = tuple(d for d in self.shape if isinstance(d, int))
         return extents if len(extents) == len(self.shape) else None
 
     @property

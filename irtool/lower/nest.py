@@ -312,7 +312,7 @@ def simplify_nest(body: Stmt) -> Stmt:
     bounds: dict[Expr, tuple[float, float]] = {}
     for s in pre_order(body):
         if isinstance(s, For) and isinstance(s.extent, Const):
-            bounds[s.var] = (0, int(s.extent.value) - 1)
+            bounds[s.var] = (0, s.extent.int_value - 1)
     simplify = Simplifier(bounds)
 
     def change(s: Stmt) -> Stmt:

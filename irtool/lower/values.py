@@ -78,7 +78,7 @@ def is_tensors(t: Type | None) -> bool:
 
 def dims(t: Any) -> tuple[int, ...]:
     """The shape of a tensor type, in numbers."""
-    return tuple(int(d) for d in t.shape)
+    return tuple(t.shape)
 
 
 def elements(t: TensorType) -> int:

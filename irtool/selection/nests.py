@@ -51,7 +51,7 @@ def unroll(body: Stmt, simplify: Simplifier) -> Stmt:
 
     def change(s: Stmt) -> Stmt:
         if isinstance(s, For) and s.kind == UNROLLED and isinstance(s.extent, Const):
-            return seq([step(s, n) for n in range(int(s.extent.value))])
+            return seq([step(s, n) for n in range(s.extent.int_value)])
         return s
 
     def step(s: For, n: int) -> Stmt:

@@ -59,7 +59,7 @@ def find_run(s: For, simplify: Simplifier) -> Run | None:
     body = unroll(s.body, simplify)
     sums = [_sum(x, s.var, simplify) for x in (body.stmts if isinstance(body, Seq) else (body,))]
     valid_sums = tuple(x for x in sums if x is not None)
-    return Run(s.var, int(s.extent.value), valid_sums) if len(valid_sums) == len(sums) else None
+    return Run(s.var, s.extent.int_value, valid_sums) if len(valid_sums) == len(sums) else None
 
 
 def last_step(run: Run, simplify: Simplifier) -> tuple[Sum, ...]:

@@ -241,7 +241,7 @@ def _shared_work(kernel: Kernel) -> int:
                 if isinstance(e, Load) and isinstance(e.source, Buffer):
                     reads[e.source] += times
         if isinstance(s, For):
-            times *= int(s.extent.value) if isinstance(s.extent, Const) else 1
+            times *= s.extent.int_value if isinstance(s.extent, Const) else 1
             shared = shared or s.kind == PARALLEL
         stack.extend((k, times, shared) for k in children(s))
     operands = set(kernel.params)

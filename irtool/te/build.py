@@ -30,7 +30,7 @@ def _static(d: Any) -> int:
     value = getattr(d, "value", d)
     if not isinstance(value, int):
         raise TypeError(f"an extent must be an int, not {d!r}")
-    return int(value)
+    return value
 
 
 def compute(

@@ -85,7 +85,7 @@ class Tensor:
     def __init__(self, op: Operation, index: int, shape: Sequence[int], dtype: str, name: str) -> None:
         self.op = op
         self.index = index
-        self.shape = tuple(int(d) for d in shape)
+        self.shape = tuple(shape)
         self.dtype = dtype
         self.name = name
 

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..symbolic_int import SymbolicInt
 from . import dtypes
 from .nodes import Binary, Cast, Const, Expr, Not, Operand, Select
 
@@ -23,6 +24,8 @@ def const(value: int | float | bool, dtype: str | None = None) -> Const:
             dtype = "int32" if -(1 << 31) <= value < 1 << 31 else "int64"
         else:
             dtype = "float32"
+    if value.__class__ is SymbolicInt:
+        return Const(value, dtype)
     if value.__class__ is int and dtype in ("int32", "int64") and -(1 << 31) <= value < 1 << 31:
         return Const(value, dtype)
     return Const(dtypes.round_to(value, dtype), dtype)

@@ -7,6 +7,8 @@ import re
 import struct
 from functools import cache
 
+from ..symbolic_int import SymbolicInt, Undecided, interval
+
 
 @cache
 def parts(dtype: str) -> tuple[str, int]:
@@ -87,6 +89,20 @@ def lowest(dtype: str) -> int | float:
     return -_FLOAT_MAX[dtype] if is_float(dtype) else int_range(dtype)[0]
 
 
+def _round_symbolic(value: SymbolicInt, kind: str, width: int) -> int:
+    """The extent itself, which its dtype must hold for all lengths: integers to 2^53 are floats without rounding, of float32 to 2^24."""
+    low, high = interval(value)
+    digits = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}.get(f"{kind}{width}")
+    most = (1 << digits) if digits else (1 << width - (kind == "int")) - 1
+    if (
+        kind not in ("int", "uint", "float", "bfloat")
+        or high > most
+        or low < (0 if kind == "uint" else -most - (not digits))
+    ):
+        raise Undecided(f"{value} does not fit {kind}{width} for all lengths")
+    return value
+
+
 def round_to(value: float | int, dtype: str) -> float | int:
     """`value` as the dtype holds it: floats rounded to nearest even, integers wrapped.
 
@@ -94,6 +110,8 @@ def round_to(value: float | int, dtype: str) -> float | int:
     value of that where it does not fit or is NaN; uint64 holds what fits it.
     """
     kind, width = parts(dtype)
+    if isinstance(value, SymbolicInt):
+        return _round_symbolic(value, kind, width)
     if kind == "bool":
         return int(bool(value))
     if kind in ("int", "uint"):

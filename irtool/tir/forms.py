@@ -181,7 +181,7 @@ def peel_loops(s: Stmt) -> tuple[tuple[Loop, ...], Stmt]:
     """Perfectly nested serial loops of constant extent, and their body."""
     loops: list[Loop] = []
     while isinstance(s, For) and isinstance(s.extent, Const) and s.kind == SERIAL:
-        loops.append((s.var, int(s.extent.value)))
+        loops.append((s.var, s.extent.int_value))
         s = s.body
     return tuple(loops), s
 

@@ -135,13 +135,18 @@ class Expr:
 
 
 class Const(Expr):
-    """A literal. `value` is a Python int or float that the dtype holds exactly."""
+    """A literal. `value` is a Python int or float that the dtype holds exactly, or an extent that the run knows."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: int | float, dtype: str) -> None:
         self.value = value
         self.dtype = dtype
+
+    @property
+    def int_value(self) -> int:
+        """The value of an integer constant, with its formula if it has one; floats are cut."""
+        return self.value if isinstance(self.value, int) else int(self.value)
 
 
 class Var(Expr):

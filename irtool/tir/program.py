@@ -54,7 +54,7 @@ class Slot:
         derivation: Derivation | None = None,
     ) -> None:
         self.name = name
-        self.shape = tuple(int(d) for d in shape)
+        self.shape = tuple(shape)
         self.dtype = dtype
         self.kind = kind
         self._data = data

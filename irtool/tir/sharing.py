@@ -13,7 +13,7 @@ from .stmt import Buffer, For, Let, Lowered, PrimFunc, Seq, Stmt, Store, express
 def loop_bounds(root: PrimFunc | Stmt) -> dict[Expr, tuple[float, float]]:
     """The ranges (inclusive) of the variables of loops with constant extents."""
     return {
-        s.var: (0, max(int(s.extent.value) - 1, 0))
+        s.var: (0, max(s.extent.int_value - 1, 0))
         for s in pre_order(root.body if isinstance(root, PrimFunc) else root)
         if isinstance(s, For) and isinstance(s.extent, Const)
     }

@@ -189,7 +189,7 @@ class Simplifier:
         if result is not None:
             return result
         if isinstance(e, Const):
-            result = {}, int(e.value)
+            result = {}, e.int_value
         elif isinstance(e, Binary) and e.op in ("+", "-", "*") and self._is_new(e):
             # Made when its parent was put together again: constants go outwards.
             changed = self._change_binary(e)
@@ -224,7 +224,7 @@ class Simplifier:
                 continue
             if not isinstance(mod, Binary) or not isinstance(mod.b, Const):
                 continue
-            c = int(mod.b.value)
+            c = mod.b.int_value
             # Of x = y floordiv n the quotient is y floordiv (n*c).
             quotient = self._intern(self._change_binary(Binary("floordiv", mod.a, mod.b, mod.dtype)))
             for t, v in form[0].items():
@@ -248,7 +248,7 @@ class Simplifier:
         if isinstance(e, Binary) and e.op == "floormod" and isinstance(e.b, Const):
             terms, offset = self._form(e.a)
             if len(terms) == 1 and terms.get(x) == 1:
-                return int(e.b.value), offset
+                return e.b.int_value, offset
         return 0, 0
 
     def _sum(self, form: Linear, dtype: str) -> Expr:
@@ -312,7 +312,7 @@ class Simplifier:
         if op == "*":
             factor, other = (e.b, e.a) if isinstance(e.b, Const) else (e.a, e.b)
             if isinstance(factor, Const):
-                return self._sum(self._combine(({}, 0), self._form(other), int(factor.value)), dtype)
+                return self._sum(self._combine(({}, 0), self._form(other), factor.int_value), dtype)
             return e
         if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
             return self._divide(e, dtype)
@@ -389,7 +389,7 @@ class Simplifier:
     def _divide(self, e: Binary, dtype: str) -> Expr:
         if not isinstance(e.b, Const) or e.b.value <= 0:
             return e
-        op, c = e.op, int(e.b.value)
+        op, c = e.op, e.b.int_value
         form = self._form(e.a)
         if not self._fits(form, dtype):
             return e
@@ -412,10 +412,10 @@ class Simplifier:
             left = e.a
             if op == "floordiv" and isinstance(left, Binary) and left.op == "floordiv" and isinstance(left.b, Const):
                 if left.b.value > 0:
-                    inner = self._intern(const(int(left.b.value) * c, dtype))
+                    inner = self._intern(const(left.b.int_value * c, dtype))
                     return self._change_binary(Binary("floordiv", left.a, inner, dtype))
             if isinstance(left, Binary) and left.op == "floormod" and isinstance(left.b, Const):
-                n = int(left.b.value)
+                n = left.b.int_value
                 if n > 0 and n % c == 0:
                     inside = self._intern(self._change_binary(Binary(op, left.a, self._intern(e.b), dtype)))
                     if op == "floormod":
@@ -439,4 +439,4 @@ class Simplifier:
 
 def _wrapped(k: int, dtype: str) -> int:
     """A coefficient as its dtype holds it."""
-    return k if -0x80000000 <= k <= 0x7FFFFFFF else int(dtypes.round_to(k, dtype))
+    return k if -0x80000000 <= k <= 0x7FFFFFFF else const(k, dtype).int_value

@@ -95,7 +95,7 @@ class Buffer:
         self.finite = finite
         self.numbers = numbers
         self.name = name
-        self.shape = tuple(int(d) for d in shape)
+        self.shape = tuple(shape)
         self.dtype = dtype
         self.scope = Scope(scope)
 
@@ -197,7 +197,7 @@ class For(Stmt):
     def steps(self) -> int:
         """The number of steps of a loop of constant extent."""
         assert isinstance(self.extent, Const)
-        return int(self.extent.value)
+        return self.extent.int_value
 
 
 class Store(Stmt):

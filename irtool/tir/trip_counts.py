@@ -123,4 +123,4 @@ def _result(store: Store, values: dict[Buffer, int | None]) -> int | None:
         return e if value is None or not _is_whole(e.dtype) else Const(value, e.dtype)
 
     simplified = Simplifier({})(rewrite(store.value, change))
-    return int(simplified.value) if isinstance(simplified, Const) else None
+    return simplified.int_value if isinstance(simplified, Const) else None

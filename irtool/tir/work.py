@@ -13,7 +13,7 @@ def count_macs(nest: PrimFunc) -> int:
     while stack:
         s, times = stack.pop()
         if isinstance(s, For):
-            times *= int(s.extent.value) if isinstance(s.extent, Const) else 1
+            times *= s.extent.int_value if isinstance(s.extent, Const) else 1
         if isinstance(s, Store) and _accumulates_product(s):
             total += times
         stack.extend((k, times) for k in children(s))

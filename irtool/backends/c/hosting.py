@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...symbolic_int import SymbolicInt
 from ...tir.program import (
     CONSTANT,
     FAILED,
@@ -21,6 +22,7 @@ from ...tir.program import (
     Slot,
     steps,
 )
+from ...tir.symbols import symbols_of_program
 from ..c_types import stored_type
 from ..interface.names import Identifiers
 from .frame import ARENA, END, POOLS, Frame
@@ -47,7 +49,8 @@ class HostWriter:
         self.checks_frame = checks_frame
         self.in_team = in_team
         self.frame = Frame(function)
-        self.names = names.inner(ARENA, END, POOLS, WORKER)
+        self.symbols = [s.name for s in symbols_of_program(variant.program)]
+        self.names = names.inner(ARENA, END, POOLS, WORKER, *self.symbols)
         self.places: dict[Slot, str] = {s: self.names.fresh(s.name) for s in function.params}
         self.places.update({s: self.names.fresh(s.name) for s in function.results})
         steps_of_body = steps(function.body)
@@ -65,7 +68,8 @@ class HostWriter:
     def signature(self) -> str:
         """The declaration, without semicolon."""
         f = self.function
-        params = [f"const {stored_type(s.dtype)} *{self.places[s]}" for s in f.params]
+        params = [f"int64_t {s}" for s in self.symbols]
+        params += [f"const {stored_type(s.dtype)} *{self.places[s]}" for s in f.params]
         params += [f"{stored_type(s.dtype)} *{self.places[s]}" for s in f.results]
         params += self.frame.declarations
         params += [f"irt_worker *{WORKER}"] if self.in_team else []
@@ -80,7 +84,7 @@ class HostWriter:
             lines.append(check)
             self.used |= {ARENA, END}
         handed = [*(self.places[s] for s in (*f.params, *f.results)), *self.frame.names]
-        lines += [f"  (void){n};" for n in handed if n not in self.used]
+        lines += [f"  (void){n};" for n in (*self.symbols, *(x for x in handed if x not in self.used))]
         lines += [f"  (void){WORKER};"] if self.in_team else []
         return "\n".join([*lines, *body, "  return 0;", "}", ""])
 
@@ -96,12 +100,13 @@ class HostWriter:
             if isinstance(s, str):
                 lines.append(pad + s)
             elif isinstance(s, RunKernel):
-                name, scratch = self.variant.kernel(s.kernel)
+                name, scratch, symbols = self.variant.kernel(s.kernel)
                 args = self._arguments(s)
                 if scratch:
                     self.used.add(self.frame.begin)
                     args.append(self.frame.address(s.workspace))
                 task = self.variant.tasks.get(s.kernel)
+                args += symbols if task is None else [f"&{x}" for x in symbols]
                 if task is None:
                     lines.append(f"{pad}{name}({', '.join(args)});")
                 else:
@@ -111,13 +116,20 @@ class HostWriter:
             elif isinstance(s, CallFunction):
                 callee, called = self.variant.program.functions[s.function], self.variant.functions[s.function]
                 self.used.update(self.frame.names)
-                args = [*self._arguments(s), *self.frame.handed(s.frame, callee), *([WORKER] if self.in_team else [])]
+                args = [
+                    *self.symbols,
+                    *self._arguments(s),
+                    *self.frame.handed(s.frame, callee),
+                    *([WORKER] if self.in_team else []),
+                ]
                 lines.append(f"{pad}if (({self.error} = {called}({', '.join(args)})) != 0) return {self.error};")
             elif isinstance(s, Fail):
                 lines.append(f"{pad}return {FAILED};")
             elif isinstance(s, CopySlot):
                 if not s.is_in_place:
-                    lines.append(f"{pad}memcpy({self._place(s.target)}, {self._place(s.source)}, {s.target.nbytes}u);")
+                    lines.append(
+                        f"{pad}memcpy({self._place(s.target)}, {self._place(s.source)}, {_bytes(s.target.nbytes)});"
+                    )
             elif isinstance(s, Branch):
                 lines.append(f"{pad}if (*{self._place(s.cond)}) {{")
                 stack += [("}", depth), *((x, depth + 1) for x in reversed(s.other))]
@@ -153,6 +165,10 @@ class HostWriter:
             self.declared.append(f"  {t} *const {name} = ({t} *)(void *)({address}); /* [{shape}] */")
         self.used.add(name)
         return name
+
+
+def _bytes(count: int) -> str:
+    return f"(size_t){count}" if isinstance(count, SymbolicInt) else f"{count}u"
 
 
 def _loop(s: Loop, depth: int, next_body: str) -> list[tuple[Any, int]]:

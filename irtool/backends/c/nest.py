@@ -36,6 +36,7 @@ from ...tir.stmt import (
     expressions,
     pre_order,
 )
+from ...tir.symbols import symbols_of_kernel
 from ..c_types import enclose, stored_type, value_type
 from ..formulas import matrix_tiles
 from ..formulas.runs import sum_of
@@ -116,7 +117,8 @@ class KernelWriter:
         """True if vectorized loops are written as plain ones as well, for compilers without vectors."""
         self.nest = KernelNest(kernel, select_for_c(strict, has_tiles=has_twin, has_team=has_team))
         self.threads = Threads(kernel, self.nest.regions, strict, self.nest.in_team)
-        self.names = Identifiers(name, "ws", WORKER)
+        self.symbols = [s.name for s in symbols_of_kernel(kernel)]
+        self.names = Identifiers(name, "ws", WORKER, *self.symbols)
         self.index_type = "int64_t" if self.nest.is_wide else "int32_t"
         self.support: dict[Helper, None] = {}
         self.expressions = Writer(self.names, self.nest.simplify, self._load, self.support, self.index_type)
@@ -146,6 +148,7 @@ class KernelWriter:
         params += [f"{stored_type(b.dtype)} *{alone[b]}{self.places[b]}" for b in self.kernel.outputs]
         if self.has_workspace:
             params.append("unsigned char *restrict ws")
+        params += [f"int64_t {s}" for s in self.symbols]
         if self.in_team:
             params.append(f"irt_worker *{WORKER}")
         return f"void {self.name}({', '.join(params) or 'void'})"
@@ -155,7 +158,8 @@ class KernelWriter:
         """The types of its parameters but for the worker, as pointers."""
         types = [f"const {stored_type(b.numbers or b.dtype)} *" for b in self.kernel.inputs]
         types += [f"{stored_type(b.dtype)} *" for b in self.kernel.outputs]
-        return [*types, *(["unsigned char *"] if self.has_workspace else [])]
+        types += ["unsigned char *"] if self.has_workspace else []
+        return [*types, *(["const int64_t *"] * len(self.symbols))]
 
     def write(self) -> KernelText:
         """The text of the kernel."""
@@ -179,6 +183,7 @@ class KernelWriter:
         self.support.update(dict.fromkeys(attributes))
         names = [self.places[b] for b in self.kernel.params] + (["ws"] if self.has_workspace else [])
         unused = [f"  (void){n};" for n in names if n not in self.used]
+        unused += [f"  (void){n};" for n in self.symbols]
         return KernelText(tuple(attributes), self.head, "\n".join([*unused, *print_code(items)]))
 
     # -- statements ----------------------------------------------------------------------------------------------------

@@ -11,6 +11,9 @@ from ..interface.memory import ALIGNMENT
 from ..interface.pools import WorkspacePool
 from . import static_memory
 
+OUT_OF_BOUNDS = 4
+"""The error of an extent beyond its bounds."""
+
 
 def storages(name: str, pools: Sequence[WorkspacePool], arena_bytes: int) -> list[str]:
     """Declarations of the network's own memory."""
@@ -54,7 +57,7 @@ class RunWriter:
 
     @property
     def _separator(self) -> str:
-        return ", " if self.entry.tensors else ""
+        return ", " if self.entry.declarations else ""
 
     @property
     def _head_with(self) -> str:
@@ -67,7 +70,7 @@ class RunWriter:
         return (
             f"{self._head_with}"
             f"  unsigned char *base = (unsigned char *)arena, *end;\n"
-            f"{self.check}"
+            f"{self.check}{check_symbols(e)}"
             f"  if (!arena || size < {size}) return 1;\n"
             f"  end = base + size;\n"
             f"  base += {_skip('base')};\n"
@@ -112,6 +115,12 @@ class RunWriter:
             f"  {struct} pools;\n"
             f"{own}  return {e.run_in_pools}(&pools{arguments});\n}}\n"
         )
+
+
+def check_symbols(e: EntryPoint) -> str:
+    """The statement that refuses extents beyond their bounds."""
+    out = " || ".join(f"{s.name} < {s.low} || {s.name} > {s.high}" for s in e.symbols)
+    return f"  if ({out}) return {OUT_OF_BOUNDS};\n" if out else ""
 
 
 def _skip(pointer: str) -> str:

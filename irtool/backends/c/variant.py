@@ -57,10 +57,10 @@ class Variant:
         self.kernels.append(source)
         return source
 
-    def kernel(self, kernel: Kernel) -> tuple[str, bool]:
-        """The name of a kernel in C, and True if it takes scratch memory."""
+    def kernel(self, kernel: Kernel) -> tuple[str, bool, list[str]]:
+        """The name of a kernel in C, whether it is handed scratch memory, and the symbols that it is handed."""
         writer = self.writers[kernel]
-        return writer.name, writer.has_workspace
+        return writer.name, writer.has_workspace, writer.symbols
 
     def write_tasks(self) -> list[str]:
         """The functions that run kernels as tasks."""

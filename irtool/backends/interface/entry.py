@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...symbolic_int import Symbol, SymbolicInt
 from ...tir.pools import Pool
 from ...tir.program import FAILED, Program, Slot
+from ...tir.symbols import symbols_of_program
 from .. import sources
 from ..c_types import stored_type
 from .comment import comment
@@ -36,6 +38,7 @@ class EntryPoint(sources.EntryPoint):
     inputs: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...]
     run_in_pools: str = ""
+    symbols: tuple[Symbol, ...] = ()
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:
@@ -44,14 +47,15 @@ class EntryPoint(sources.EntryPoint):
     @property
     def declarations(self) -> str:
         """`const float *x, float *out`; empty without inputs and outputs."""
-        parameters = [f"const {stored_type(p.slot.dtype)} *{p.name}" for p in self.inputs]
+        parameters = [f"int64_t {s.name}" for s in self.symbols]
+        parameters += [f"const {stored_type(p.slot.dtype)} *{p.name}" for p in self.inputs]
         parameters += [f"{stored_type(p.slot.dtype)} *{p.name}" for p in self.outputs]
         return ", ".join(parameters)
 
     @property
     def arguments(self) -> str:
         """`x, out`."""
-        return ", ".join(p.name for p in self.tensors)
+        return ", ".join((*(s.name for s in self.symbols), *(p.name for p in self.tensors)))
 
 
 def entry_points(
@@ -63,17 +67,17 @@ def entry_points(
     """
     of_pools = [f"{p.name.upper()}_POOL" for p in (*program.pools, *constant_pools)]
     macros = Identifiers(*(f"{name.upper()}_{m}{s}" for m in (*_SHARED_MACROS, *of_pools) for s in ("", "_SIZE")))
-    entries = []
+    entries, symbols = [], tuple(symbols_of_program(program))
     for n, entry in enumerate(program.entry_names):
         f = program.functions[entry]
         run = f"{name}_run" if n == 0 else names.fresh(f"{name}_run_{sanitize(entry)}")
-        local = names.inner(*_STANDARD, *_LOCAL, *(_IN_POOLS if program.pools else ()))
+        local = names.inner(*_STANDARD, *_LOCAL, *(s.name for s in symbols), *(_IN_POOLS if program.pools else ()))
         prefix = name.upper() + ("" if n == 0 else "_" + run[len(name) + 5 :].upper())
         inputs = [_parameter(s, s.name, prefix, local, macros) for s in f.params]
         outputs = [_parameter(s, f.result_name(k), prefix, local, macros) for k, s in enumerate(f.results)]
         with_arena = f"{name}_run_with" if n == 0 else names.fresh(f"{run}_with")
         in_pools = names.fresh(f"{run}_in_pools") if program.pools else ""
-        entries.append(EntryPoint(f, run, tuple(inputs), tuple(outputs), with_arena, in_pools))
+        entries.append(EntryPoint(f, run, tuple(inputs), tuple(outputs), with_arena, in_pools, symbols))
     return entries
 
 
@@ -211,12 +215,18 @@ def _macros(e: EntryPoint) -> list[str]:
             continue
         lines.append(f"/* {kind}: elements and shape. */")
         for p in tensors:
-            lines.append(f"#define {p.macro}_SIZE {p.slot.size}u /* {p.slot.dtype} */")
+            size = int.__int__(p.slot.size)
+            lines.append(f"#define {p.macro}_SIZE {size}u /* {p.slot.dtype}{at_most(p.slot)} */")
             lines.append(f"#define {p.macro}_NDIM {len(p.slot.shape)}")
-            if p.slot.shape:
+            if p.slot.shape and not at_most(p.slot):
                 lines.append(f"#define {p.macro}_SHAPE {{{p.shape}}}")
         lines.append("")
     return lines
+
+
+def at_most(slot: Slot) -> str:
+    """The note on a tensor whose size is known to the run only."""
+    return ", at most" if any(isinstance(d, SymbolicInt) for d in slot.shape) else ""
 
 
 def _comment(text: str) -> str:

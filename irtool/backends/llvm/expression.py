@@ -70,7 +70,7 @@ class Expressions:
         """The operand of an index, as i64."""
         e = self.simplify(e)
         if isinstance(e, Const):
-            return str(int(e.value))
+            return str(e.int_value)
         value = self.write(e)
         return value if self.type(e.dtype) == "i64" else self.b.value(f"sext {self.type(e.dtype)} {value} to i64", "i")
 

@@ -137,7 +137,7 @@ def _divisor(simplify: Simplifier, positions: Sequence[Expr], v: Var, extent: in
                 and isinstance(e.b, Const)
                 and any(x is v for x in post_order(e.a))
             ):
-                c = int(e.b.value)
+                c = e.b.int_value
                 if block and c != block:
                     continue
                 terms, first = simplify.linear(e.a)

@@ -77,7 +77,7 @@ def _additions(root: Stmt) -> dict[Buffer, int]:
                     times *= 1 if v in used else n
                 additions[s.buffer] = max(additions.get(s.buffer, 0), times)
         elif isinstance(s, For):
-            loops = (*loops, (s.var, int(s.extent.value) if isinstance(s.extent, Const) else 1))
+            loops = (*loops, (s.var, s.extent.int_value if isinstance(s.extent, Const) else 1))
         stack.extend((c, loops) for c in children(s))
     return additions
 

@@ -63,5 +63,5 @@ def simplifier(*statements: Stmt) -> Simplifier:
     for root in statements:
         for s in pre_order(root):
             if isinstance(s, For) and isinstance(s.extent, Const):
-                bounds[s.var] = (0, int(s.extent.value) - 1)
+                bounds[s.var] = (0, s.extent.int_value - 1)
     return Simplifier(bounds)

@@ -190,9 +190,9 @@ def existing_elements(
     for g in guards:
         low, high = simplify(g - index), simplify(g + index)
         if isinstance(low, Const):
-            first = max(first, -int(low.value))
+            first = max(first, -low.int_value)
         elif isinstance(high, Const):
-            last = min(last, int(high.value))
+            last = min(last, high.int_value)
         else:
             others.append(g)
     return first, last, others

@@ -52,10 +52,10 @@ def find_limits(r: Reduction, operand: Load, simplify: Simplifier) -> Limits | N
             low, high = simplify(g - i), simplify(g + i)
             first, last = bounds[n]
             if isinstance(low, Const):
-                bounds[n] = (max(first, -int(low.value)), last)
+                bounds[n] = (max(first, -low.int_value), last)
                 break
             if isinstance(high, Const):
-                bounds[n] = (first, min(last, int(high.value)))
+                bounds[n] = (first, min(last, high.int_value))
                 break
         else:
             remaining.append(g)
@@ -132,7 +132,7 @@ class Packing:
         a = self.axes[self.moving]
         if self.step > 1 or not isinstance(a.fixed, Const):
             return 0
-        return -max(0, a.first - int(a.fixed.value)) % self.lanes
+        return -max(0, a.first - a.fixed.int_value) % self.lanes
 
     @property
     def shape(self) -> list[int]:

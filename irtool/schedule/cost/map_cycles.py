@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ...symbolic_int import estimate
 from ...tir.expr import Var
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier, stride
@@ -12,11 +13,13 @@ from ..core.forms import Loop, Map
 from .machine import GATHERED_ELEMENT, SHUFFLED_READ
 
 
+@estimate
 def scalar_cycles(m: Map) -> float:
     """Cycles of scalar code: a load or a store, with its address, takes a cycle."""
     return len(m.stores) + len(dict.fromkeys(loads(*(s.value for s in m.stores))))
 
 
+@estimate
 def vector_cycles(m: Map, along: Var, lanes: int, target: VectorTarget, channels: int = 0) -> float:
     """Cycles of vectors along a loop: operands with a stride of 2 or 3 are shuffled, and those with larger strides are gathered.
 
@@ -38,12 +41,14 @@ def vector_cycles(m: Map, along: Var, lanes: int, target: VectorTarget, channels
     return cycles
 
 
+@estimate
 def square_cycles(side: int, target: VectorTarget) -> float:
     """Cycles of a square of `side` rows that is transposed in registers: each row is loaded, shuffled with others in halves, and
     stored."""
     return (1 / target.loads + math.log2(side) + 1) / side
 
 
+@estimate
 def two_step_cycles(
     rows: Sequence[Loop], columns: Sequence[Loop], width: float, is_apart: bool, target: VectorTarget
 ) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ...symbolic_int import estimate
 from ...tir.vector_target import VectorTarget
 from .machine import (
     ALIKE,
@@ -85,6 +86,7 @@ class WindowReads:
 
 
 @lru_cache(maxsize=4096)
+@estimate
 def choose_tile(
     rows: int,
     vectors: int,
@@ -119,6 +121,7 @@ def choose_tile(
     return best[1]
 
 
+@estimate
 def vectors_per_block(
     vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bool = False, together: int = 1
 ) -> int:
@@ -149,6 +152,7 @@ def _width(vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bo
     return best[1]
 
 
+@estimate
 def choose_window_tile(
     rows: int, vectors: int, target: VectorTarget, windows: WindowReads, in_order: bool = True
 ) -> Tile:
@@ -204,6 +208,7 @@ def _lacking(x: int, y: int, target: VectorTarget) -> int:
     return max(0, x * y + y + 1 - target.registers) if is_avx2(target) else 0
 
 
+@estimate
 def is_avx2(target: VectorTarget) -> bool:
     """True for 16 registers of 32 bytes."""
     return (target.vector_bytes, target.registers) == (32, 16)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ...symbolic_int import estimate
 from ...tir import dtypes
 from ...tir.expr import Binary, Load
 from ...tir.forms import AnyForm
@@ -16,6 +17,7 @@ from ..core.reassociation import COMBINED, EXTREMES
 from .machine import LAST_CACHE_RATE, TOGETHER
 
 
+@estimate
 def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
     """The number of the inner loop along which rows are summed in vectors; None if no loop can be."""
     lanes = target.lanes_of(r.acc.dtype)
@@ -47,6 +49,7 @@ def choose_row_axis(r: Reduction, target: VectorTarget) -> int | None:
     return None
 
 
+@estimate
 def row_cycles(r: Reduction, n: int, target: VectorTarget) -> float:
     """Cycles per update of rows that are summed in vectors along the inner loop `n`.
 
@@ -65,6 +68,7 @@ def row_cycles(r: Reduction, n: int, target: VectorTarget) -> float:
     return max(step * vectors / extent, again) + fold
 
 
+@estimate
 def row_width(extent: int, lanes: int) -> int:
     """Lanes for a row: those of the processor's vectors, or fewer for a short row."""
     while lanes > 4 and extent < lanes:
@@ -72,6 +76,7 @@ def row_width(extent: int, lanes: int) -> int:
     return lanes
 
 
+@estimate
 def row_count(forms: Sequence[AnyForm], target: VectorTarget) -> int:
     """The number of rows that the stages of a kernel sum, if it is the same for all of its sums of rows.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import gcd, prod
 
+from ...symbolic_int import estimate
 from ...tir.dtypes import itemsize
 from ...tir.expr import Call, Expr, Select, Var, post_order
 from ...tir.int8_dot import LONG_DOTS
@@ -47,6 +48,7 @@ class TileChoice:
     """True if results may be computed twice: the last vector then overlaps the one before."""
 
 
+@estimate
 def choose_register_tile(
     r: Reduction, target: VectorTarget, again: bool = False, gathered: bool = False
 ) -> TileChoice | None:
@@ -168,11 +170,13 @@ def _window_reads(r: Reduction, vector: int, row: int, lanes: int, target: Vecto
     )
 
 
+@estimate
 def rows_together(r: Reduction, target: VectorTarget) -> int:
     """The rows of results that an instruction computes: more than one for products of matrices of long words."""
     return target.product_rows if _has_long_words(r) else 1
 
 
+@estimate
 def sums_long_words(r: Reduction, target: VectorTarget) -> bool:
     """True if an instruction adds several products of contiguous long words to a single sum."""
     return target.summed_products > 1 and _has_long_words(r)
@@ -214,6 +218,7 @@ def _split(r: Reduction, n: int, lanes: int) -> tuple[Reduction, Var]:
     return substituted(r, {v: outer * lanes + inner}, tuple(loops)), inner
 
 
+@estimate
 def other_tiles(r: Reduction, chosen: TileChoice, target: VectorTarget) -> Iterator[TileChoice]:
     """The choice, then the same vector axis with other tiles that the registers hold, nearest in size first."""
     yield chosen
@@ -245,6 +250,7 @@ def _reason(r: Reduction, n: int, lanes: int, tile: Tile) -> str:
     return f"vector axis {v.name} of {extent}, tile {tile.rows} x {tile.vectors} x {lanes}"
 
 
+@estimate
 def is_padded(r: Reduction, v: Var, extent: int) -> bool:
     """True if every operand that depends on `v` has `extent` elements along it, more than there are results."""
     has_guard = False
@@ -267,6 +273,7 @@ def _bounded(r: Reduction, row: int, tile: Tile, longest: int) -> Tile:
     return Tile(max(1, min(tile.rows, longest // (steps * tile.vectors))), tile.vectors)
 
 
+@estimate
 def decided(r: Reduction, row: int | None, inner: list[Loop]) -> list[Loop]:
     """The inner loops that guards connect with the rows of the tile. `inner`: the loops to choose from (default: those of the
     reduction)."""

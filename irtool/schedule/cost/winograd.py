@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, prod
 
+from ...symbolic_int import estimate
 from ...tir.memory import LAST_CACHE
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
@@ -42,6 +43,7 @@ class Transform:
 
 
 @lru_cache(maxsize=256)
+@estimate
 def better_transform(
     c: Convolution,
     target: VectorTarget,
@@ -89,6 +91,7 @@ def _margin(c: Convolution, t: Tiling) -> float:
     return GAIN if weight_bytes(c, t.products) <= LAST_CACHE else WINOGRAD_GAIN_OF_MEMORY
 
 
+@estimate
 def winograd_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     """Cycles of a transformed convolution: its transforms, its products, and its weights if they come from memory."""
     steps, filters = c.steps, c.filters[1]
@@ -105,6 +108,7 @@ def winograd_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     return _data_cycles(c, t, target) + results + multiplied + _from_memory(c, t, target)
 
 
+@estimate
 def direct_cycles(c: Convolution, target: VectorTarget) -> float:
     """Cycles of the plain convolution."""
     return plain_cycles(c.updates, prod(c.weights.shape) * FLOAT32_BYTES, target)

@@ -127,7 +127,7 @@ def _division(simplify: Simplifier, e: Expr, extents: Mapping[Var, int]) -> tupl
     for x in post_order(e):
         if isinstance(x, Binary) and x.op in ("floordiv", "floormod") and isinstance(x.b, Const):
             terms, _ = simplify.linear(x.a)
-            c = int(x.b.value)
+            c = x.b.int_value
             for v, k in terms.items():
                 if isinstance(v, Var) and k == 1 and v in extents and 1 < c < extents[v] and extents[v] % c == 0:
                     return v, c

@@ -123,7 +123,7 @@ def _bounds(s: Stmt) -> Simplifier:
 
 def _range(loop: For) -> tuple[float, float]:
     if isinstance(loop.extent, Const):
-        return 0, int(loop.extent.value) - 1
+        return 0, loop.extent.int_value - 1
     return 0, float("inf")
 
 

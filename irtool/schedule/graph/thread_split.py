@@ -156,7 +156,7 @@ class _Places:
             values[let.var] = value(let.value)
         position = value(place)
         assert isinstance(position, Const)
-        return int(position.value)
+        return position.int_value
 
 
 def _step_of(e: Expr, values: Mapping[Var, Expr]) -> Expr:

@@ -162,7 +162,7 @@ def _turns_square(rows: For, simplify: Simplifier) -> bool:
 
 def _extent(s: For) -> int:
     """Iterations of a loop; 0 if the number is not known."""
-    return int(s.extent.value) if isinstance(s.extent, Const) else 0
+    return s.extent.int_value if isinstance(s.extent, Const) else 0
 
 
 def _independent(loop: For, simplify: Simplifier) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...diagnostics import UsageError
+from ...symbolic_int import SymbolicInt
 from ...tir.expr import Expr, Var
 from ..core.block import Block
 from ..core.forms import Form
@@ -26,7 +27,8 @@ def loop_partition(b: Block[Form], loop: Var | str, ranges: Sequence[tuple[int, 
     """
     v, extent = b.find(loop)
     for begin, end in ranges:
-        if not 0 <= begin < end:
+        open_range = isinstance(begin, SymbolicInt) or isinstance(end, SymbolicInt)  # it may be empty
+        if not (0 <= begin <= end if open_range else 0 <= begin < end):
             raise UsageError(f"[{begin}, {end}) is not a range of {v.name}, which has {extent} steps")
     return [_part(b, v, extent, begin, end) for begin, end in ranges]
 

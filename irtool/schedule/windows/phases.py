@@ -101,7 +101,7 @@ def _by_remainders(m: Map) -> Iterator[Map]:
     for e in post_order(m.stores[0].value):
         if isinstance(e, Binary) and e.op == "floormod" and isinstance(e.b, Const):
             for v in variables(e.a):
-                divisors[v] = math.lcm(divisors.get(v, 1), int(e.b.value))
+                divisors[v] = math.lcm(divisors.get(v, 1), e.b.int_value)
     divided = [(v, n, divisors[v]) for v, n in m.loops if v in divisors]
     if not divided or math.prod(d for _, _, d in divided) > WRITTEN_OUT or any(n < d for _, n, d in divided):
         return

@@ -102,7 +102,7 @@ def stores_of(s: For) -> list[Store]:
 
 def constant_indices(indices: Sequence[Expr]) -> tuple[int, ...]:
     """The values of indices that are literals."""
-    return tuple(int(i.value) for i in indices if isinstance(i, Const))
+    return tuple(i.int_value for i in indices if isinstance(i, Const))
 
 
 def _vector_registers(stores: Sequence[Store]) -> list[Buffer]:
@@ -439,7 +439,7 @@ class Lowering:
     def _shift(self, e: Binary, a: Value, b: Value) -> Value:
         t = self._type(e.dtype)
         if isinstance(e.b, Const) and 0 <= e.b.value < t.bits and (e.op == "<<" or e.dtype != "int64"):
-            return Shift(t, e.op, a, int(e.b.value))
+            return Shift(t, e.op, a, e.b.int_value)
         if t.bits < 32:
             raise Scalar
         return self._apply(self.shift_function(e), e.dtype, a, b)
@@ -451,7 +451,7 @@ class Lowering:
 
     def _division(self, e: Binary, a: Value) -> Value:
         """A division by a literal power of two that rounds down."""
-        value = int(e.b.value) if isinstance(e.b, Const) else 0
+        value = e.b.int_value if isinstance(e.b, Const) else 0
         low, _ = self.simplify.range(e.a)
         down = e.op in ("floordiv", "floormod") or low >= 0 or dtypes.is_unsigned(e.dtype)
         if value <= 0 or value & (value - 1) or not down:

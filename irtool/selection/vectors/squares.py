@@ -134,13 +134,13 @@ def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
     read, size = store.value, inner.extent
     if not isinstance(read, Load) or not isinstance(size, Const) or not isinstance(s.extent, Const):
         return None
-    count, dtype = int(size.value), store.buffer.dtype
+    count, dtype = size.int_value, store.buffer.dtype
     if count not in LANES or dtype != read.source.dtype or dtype == "bool":
         return None
     if not read.indices or not store.indices:
         return None
     t = vector(MEMORY.get(dtype, dtype), count)
-    columns = int(s.extent.value)
+    columns = s.extent.int_value
     if t.bits * count < _LEAST * 8 or not is_filled(t, columns):
         return None
     target_index, here = store.indices[0], read.indices[0]

@@ -98,7 +98,7 @@ def _clips(place: Expr, v: Var) -> list[Binary]:
 def _parts(e: Expr) -> tuple[Expr, int]:
     """The clipped expression, and its bound."""
     assert isinstance(e, Binary) and isinstance(e.b, Const)
-    return e.a, int(e.b.value)
+    return e.a, e.b.int_value
 
 
 def _grows(e: Expr, v: Var) -> bool:

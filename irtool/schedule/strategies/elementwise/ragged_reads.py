@@ -43,7 +43,7 @@ def vectors_of_period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) ->
 def _divisors(place: Expr, v: Var) -> list[int]:
     """The divisors of terms with `v`."""
     return [
-        int(e.b.value)
+        e.b.int_value
         for e in post_order(place)
         if isinstance(e, Binary)
         and e.op in ("floordiv", "floormod", "truncdiv", "truncmod")

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
+from ....symbolic_int import SymbolicInt
 from ....tir.expr import Var
 from ....tir.stmt import UNROLLED, Stmt, Store
 from ....tir.vector_target import VectorTarget
@@ -193,6 +194,8 @@ def _row_segments(r: Reduction, p: TileChoice) -> list[RowSegment]:
         return [RowSegment(0, 1, 1)]
     x, n = r.loops[p.row]
     size = min(p.tile.rows, n)
+    if isinstance(n, SymbolicInt):
+        return _open_rows(n, size)
     first, last = free_range(simplifier(r.loops, r.inner), list(r.guards), x, n)
     segments: list[RowSegment] = []
     row = 0
@@ -202,6 +205,18 @@ def _row_segments(r: Reduction, p: TileChoice) -> list[RowSegment]:
             count = max(1, (last + 1 - row) // steps)
         segments.append(RowSegment(row, count, steps))
         row += count * steps
+    return segments
+
+
+def _open_rows(n: SymbolicInt, size: int) -> list[RowSegment]:
+    """Rows of which only the run knows how many there are: in tiles of that size, and those left over in tiles of half of it, and so on."""
+    segments: list[RowSegment] = []
+    first = 0
+    while size:
+        count = (n - first) // size
+        segments.append(RowSegment(first, count, size))
+        first += count * size
+        size //= 2
     return segments
 
 

@@ -123,7 +123,7 @@ def _group(terms: Mapping[Expr, float], r: Reduction) -> Loop | None:
     v, n = quotient.a, quotient.b
     if not isinstance(v, Var) or not isinstance(n, Const) or v not in dict(r.loops) or extents[v] % n.value:
         return None
-    return v, int(n.value)
+    return v, n.int_value
 
 
 def _indices(r: Reduction, data: Load) -> list[_Index] | None:

@@ -1,0 +1,446 @@
+"""Extents that are known when a network runs: integers with a formula over symbols.
+
+An extent such as `2 * seq + 1` is an `int` that carries its formula, a polynomial of symbols and quotients. Arithmetic on extents yields
+formulas, so that code written for constant extents computes formulas without change. A comparison is decided if it has one outcome for all
+values of the symbols. If it has both, the mode decides:
+
+- strict (the default): `<`, `<=`, `>` and `>=` raise `Undecided`; the caller has no answer for some lengths.
+- `@estimate`: the comparison is made at the upper bounds. For costs, which choose among candidates that are all correct.
+- `@proof`: the comparison is False. For functions that return more for a comparison that holds, and are correct without.
+
+Equality is always a proof: `n == 8` is False, and `n % 8 == 0` is True only if it is for all lengths.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MOST_POINTS: Final = 1 << 16
+"""Combinations of values that are tried one by one to decide a comparison; with more of them, intervals decide."""
+
+_STRICT, _ESTIMATE, _PROOF = range(3)
+_mode: ContextVar[int] = ContextVar("mode", default=_STRICT)
+
+
+class Undecided(Exception):
+    """A comparison that holds for some values of the symbols, and not for others."""
+
+
+def estimate(function: F) -> F:
+    """Decorates a function whose comparisons are made at the upper bounds of the symbols."""
+    return _in_mode(_ESTIMATE, function)
+
+
+def proof(function: F) -> F:
+    """Decorates a function in which a comparison is False unless it holds for all values of the symbols."""
+    return _in_mode(_PROOF, function)
+
+
+def _in_mode(mode: int, function: F) -> F:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        token = _mode.set(mode)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _mode.reset(token)
+
+    return wrapper  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A length of the run, from `low` (at least 1) to `high`."""
+
+    name: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """`dividend // divisor`, rounded down; the dividend is not negative, the divisor positive."""
+
+    dividend: int
+    divisor: int
+
+
+Atom = Symbol | Quotient
+Monomial = tuple[Atom, ...]
+Terms = Mapping[Monomial, int]
+
+
+class SymbolicInt(int):
+    """A sum of products of atoms with integer coefficients.
+
+    The `int` value is the formula at the upper bounds of the symbols. Only estimates may read it; `bound` is the greatest value.
+    """
+
+    terms: Terms
+
+    def __new__(cls, terms: Terms) -> SymbolicInt:
+        self = super().__new__(cls, sum(k * math.prod(_high(a) for a in m) for m, k in terms.items()))
+        self.terms = terms
+        return self
+
+    def __reduce__(self) -> Any:
+        return SymbolicInt, (dict(self.terms),)
+
+    def __copy__(self) -> SymbolicInt:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> SymbolicInt:
+        return self
+
+    def __str__(self) -> str:
+        """The formula in C, of `int64_t` symbols."""
+        parts = [_product(m, k) for m, k in sorted(self.terms.items(), key=_order)]
+        text = parts[0] + "".join(f" - {p[1:]}" if p[0] == "-" else f" + {p}" for p in parts[1:])
+        return f"({text})" if len(parts) > 1 else text
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def __hash__(self) -> int:
+        return int.__hash__(self)
+
+    # -- arithmetic
+
+    def __add__(self, other: Any) -> Any:
+        return _sum(self.terms, _terms(other), 1) if isinstance(other, int) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return _sum(self.terms, _terms(other), -1) if isinstance(other, int) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return _sum(_terms(other), self.terms, -1) if isinstance(other, int) else NotImplemented
+
+    def __neg__(self) -> Any:
+        return _sum({}, self.terms, -1)
+
+    def __pos__(self) -> SymbolicInt:
+        return self
+
+    def __abs__(self) -> Any:
+        return self if self >= 0 else -self
+
+    def __mul__(self, other: Any) -> Any:
+        if not isinstance(other, int):
+            return NotImplemented
+        product: dict[Monomial, int] = {}
+        for m, k in self.terms.items():
+            for n, j in _terms(other).items():
+                key = tuple(sorted((*m, *n), key=_text))
+                product[key] = product.get(key, 0) + k * j
+        return _simplest(product)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _quotient(self, other) if isinstance(other, int) else NotImplemented
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _quotient(other, self) if isinstance(other, int) else NotImplemented
+
+    def __mod__(self, other: Any) -> Any:
+        return self - self // other * other if isinstance(other, int) else NotImplemented
+
+    def __rmod__(self, other: Any) -> Any:
+        return other - other // self * self if isinstance(other, int) else NotImplemented
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    # -- comparisons
+
+    def __eq__(self, other: object) -> bool:
+        return signs(self - other) == {0} if isinstance(other, int) else NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        return signs(self - other) != {0} if isinstance(other, int) else NotImplemented
+
+    def __lt__(self, other: Any) -> bool:
+        return self._compare(other, lambda d: d < 0)
+
+    def __le__(self, other: Any) -> bool:
+        return self._compare(other, lambda d: d <= 0)
+
+    def __gt__(self, other: Any) -> bool:
+        return self._compare(other, lambda d: d > 0)
+
+    def __ge__(self, other: Any) -> bool:
+        return self._compare(other, lambda d: d >= 0)
+
+    def _compare(self, other: Any, test: Callable[[float], bool]) -> bool:
+        if isinstance(other, float):
+            if math.isinf(other):
+                return test(-other)
+            other = Fraction(other)
+            difference = self * other.denominator - other.numerator
+        elif isinstance(other, int):
+            difference = self - other
+        else:
+            return NotImplemented
+        outcomes = {test(s) for s in signs(difference)}
+        if len(outcomes) == 1:
+            return outcomes.pop()
+        mode = _mode.get()
+        if mode == _STRICT:
+            raise Undecided(f"{self} compared with {other}")
+        return mode == _ESTIMATE and test(int(difference))
+
+    def __bool__(self) -> bool:
+        return signs(self) != {0}
+
+    # -- values
+
+    def at(self, values: Mapping[Symbol, Any]) -> Any:
+        """The value of the formula for values of the symbols, or the array of values for arrays of them."""
+        total: Any = 0
+        for m, k in self.terms.items():
+            product: Any = k
+            for a in m:
+                product = product * (
+                    values[a] if isinstance(a, Symbol) else value_at(a.dividend, values) // value_at(a.divisor, values)
+                )
+            total = total + product
+        return total
+
+    def symbols(self) -> set[Symbol]:
+        """The symbols of the formula."""
+        return set().union(*(_symbols(a) for m in self.terms for a in m))
+
+
+def symbolic(name: str, low: int, high: int) -> SymbolicInt:
+    """The extent of that name, from `low` to `high`."""
+    return SymbolicInt({(Symbol(name, low, high),): 1})
+
+
+def value_at(value: int, values: Mapping[Symbol, Any]) -> Any:
+    """The value of an extent for values of the symbols."""
+    return value.at(values) if isinstance(value, SymbolicInt) else value
+
+
+def symbols_of(extents: Iterable[int]) -> list[Symbol]:
+    """The symbols of these extents, in the order in which they appear; by name within one extent."""
+    order: dict[Symbol, None] = {}
+    for d in extents:
+        if isinstance(d, SymbolicInt):
+            order.update(dict.fromkeys(sorted(d.symbols(), key=lambda s: s.name)))
+    return list(order)
+
+
+def bound(value: int) -> int:
+    """The greatest value of an extent, which sizes memory."""
+    if not isinstance(value, SymbolicInt):
+        return value
+    symbols = sorted(value.symbols(), key=lambda s: s.name)
+    if _count_points(symbols) > MOST_POINTS:
+        return int(interval(value)[1])
+    return int(np.max(value.at(_grid(symbols))))
+
+
+def signs(value: int) -> set[int]:
+    """The signs, -1, 0 and 1, that the value can have; more of them if intervals decide, which ignore relations between terms."""
+    if not isinstance(value, SymbolicInt):
+        return {(value > 0) - (value < 0)}
+    return _signs(frozenset(value.terms.items()))
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _signs(terms: frozenset[tuple[Monomial, int]]) -> set[int]:
+    value = SymbolicInt(dict(terms))
+    symbols = sorted(value.symbols(), key=lambda s: s.name)
+    if _count_points(symbols) > MOST_POINTS:
+        low, high = interval(value)
+        return {s for s, possible in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if possible}
+    return {int(x) for x in np.unique(np.sign(value.at(_grid(symbols))))}
+
+
+def _count_points(symbols: Iterable[Symbol]) -> int:
+    return math.prod(s.high - s.low + 1 for s in symbols)
+
+
+def _grid(symbols: Sequence[Symbol]) -> dict[Symbol, Any]:
+    """All values of the symbols, as arrays that broadcast to all combinations."""
+    axes = [np.arange(s.low, s.high + 1, dtype=np.int64) for s in symbols]
+    return dict(zip(symbols, np.meshgrid(*axes, indexing="ij", sparse=True), strict=True))
+
+
+def interval(value: int) -> tuple[Fraction, Fraction]:
+    """A lower and an upper limit of the value.
+
+    Each quotient x // d becomes (x - r) / d with a remainder r from 0 to d - 1, which keeps the relation between a length and its quotient;
+    each variable is counted from its lower limit, so that sums of products without negative terms have their least value there.
+    """
+    if not isinstance(value, SymbolicInt):
+        return Fraction(value), Fraction(value)
+    low = high = Fraction(0)
+    for m, k in _relaxed(value).items():
+        most = k * math.prod(width for _, width in m)
+        low, high = low + min(most, Fraction(0)) if m else low + k, high + max(most, Fraction(0)) if m else high + k
+    return low, high
+
+
+_Variable = tuple[str, int]
+"""A variable that counts from 0: its name and its greatest value."""
+
+
+def _relaxed(value: int) -> dict[tuple[_Variable, ...], Fraction]:
+    total: dict[tuple[_Variable, ...], Fraction] = {}
+    for m, k in _terms(value).items():
+        product: dict[tuple[_Variable, ...], Fraction] = {(): Fraction(k)}
+        for atom in m:
+            factor = _relaxed_atom(atom)
+            terms: dict[tuple[_Variable, ...], Fraction] = {}
+            for (a, x), (b, y) in itertools.product(product.items(), factor.items()):
+                key = tuple(sorted((*a, *b)))
+                terms[key] = terms.get(key, Fraction(0)) + x * y
+            product = terms
+        for key, x in product.items():
+            total[key] = total.get(key, Fraction(0)) + x
+    return {key: x for key, x in total.items() if x}
+
+
+def _relaxed_atom(atom: Atom) -> dict[tuple[_Variable, ...], Fraction]:
+    if isinstance(atom, Symbol):
+        return {((atom.name, atom.high - atom.low),): Fraction(1), (): Fraction(atom.low)}
+    if isinstance(atom.divisor, SymbolicInt):
+        greatest = int(interval(atom.dividend)[1] // max(interval(atom.divisor)[0], Fraction(1)))
+        return {((_text(atom), greatest),): Fraction(1)}
+    terms = {m: k / atom.divisor for m, k in _relaxed(atom.dividend).items()}
+    terms[((f"{_text(atom)} remainder", atom.divisor - 1),)] = Fraction(-1, atom.divisor)
+    return terms
+
+
+# -- formulas
+
+
+def _terms(value: int) -> Terms:
+    return value.terms if isinstance(value, SymbolicInt) else ({(): int(value)} if value else {})
+
+
+def _simplest(terms: dict[Monomial, int]) -> int:
+    """The sum of these terms, as an `int` if it is constant."""
+    terms = {m: k for m, k in terms.items() if k}
+    if not terms:
+        return 0
+    if len(terms) == 1 and () in terms:
+        return terms[()]
+    return SymbolicInt(terms)
+
+
+def _sum(a: Terms, b: Terms, sign: int) -> int:
+    total = dict(a)
+    for m, k in b.items():
+        total[m] = total.get(m, 0) + sign * k
+    return _simplest(total)
+
+
+def _quotient(a: int, b: int) -> int:
+    if isinstance(b, SymbolicInt):
+        return _quotient_by_formula(a, b)
+    if b == 0:
+        raise ZeroDivisionError("integer division or modulo by zero")
+    if b == 1:
+        return a
+    if b < 0:
+        return _quotient(-a, -b)
+    whole = {m: k // b for m, k in _terms(a).items() if k % b == 0}
+    others = {m: k for m, k in _terms(a).items() if k % b}
+    if () in others:
+        whole[()] = whole.get((), 0) + others[()] // b
+        others[()] %= b
+    rest = _simplest(others)
+    if not isinstance(rest, SymbolicInt):
+        return _simplest(whole) + rest // b
+    if not signs(rest) <= {0, 1}:
+        return _simplest(whole) - _quotient(b - 1 - rest, b)
+    if signs(rest - b) == {-1}:
+        return _simplest(whole)
+    common = math.gcd(b, *rest.terms.values())
+    if common > 1:
+        rest, b = SymbolicInt({m: k // common for m, k in rest.terms.items()}), b // common
+    return SymbolicInt({(Quotient(rest, b),): 1}) + _simplest(whole)
+
+
+def _quotient_by_formula(a: int, b: SymbolicInt) -> int:
+    """The quotient by a product of symbols that divides each term, or by a sum that the dividend is a multiple of; otherwise an atom."""
+    if not isinstance(a, SymbolicInt):
+        if a == 0 or (a > 0 and signs(b - a) == {1}):
+            return 0
+    elif len(b.terms) == 1:
+        ((divisor, k),) = b.terms.items()
+        exact = {_without(m, divisor): j // k for m, j in a.terms.items() if _contains(m, divisor) and j % k == 0}
+        if len(exact) == len(a.terms):
+            return _simplest(exact)
+    else:
+        m, k = next(iter(b.terms.items()))
+        for n, j in a.terms.items():
+            if _contains(n, m) and j % k == 0:
+                factor = _simplest({_without(n, m): j // k})
+                if a - factor * b == 0:
+                    return factor
+    if not signs(a) <= {0, 1} or signs(b) != {1}:
+        raise Undecided(f"the quotient of {a} and {b}")
+    if signs(a - b) == {-1}:
+        return 0
+    return SymbolicInt({(Quotient(a, b),): 1})
+
+
+def _contains(m: Monomial, divisor: Monomial) -> bool:
+    return all(m.count(a) >= divisor.count(a) for a in divisor)
+
+
+def _without(m: Monomial, divisor: Monomial) -> Monomial:
+    rest = [*m]
+    for a in divisor:
+        rest.remove(a)
+    return tuple(rest)
+
+
+def _symbols(atom: Atom) -> set[Symbol]:
+    if isinstance(atom, Symbol):
+        return {atom}
+    return set().union(*(x.symbols() for x in (atom.dividend, atom.divisor) if isinstance(x, SymbolicInt)))
+
+
+def _high(atom: Atom) -> int:
+    return atom.high if isinstance(atom, Symbol) else int(atom.dividend) // int(atom.divisor)
+
+
+def _text(atom: Atom) -> str:
+    return atom.name if isinstance(atom, Symbol) else f"({atom.dividend} / {atom.divisor})"
+
+
+def _product(m: Monomial, k: int) -> str:
+    factors = [*map(_text, m)]
+    if k == -1 and factors:
+        factors[0] = "-" + factors[0]
+    elif k != 1 or not factors:
+        factors.insert(0, str(k))
+    return " * ".join(factors)
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[bool, int, list[str]]:
+    """Positive terms first, then products of more factors."""
+    m, k = term
+    return k < 0, -len(m), [*map(_text, m)]

@@ -1,0 +1,38 @@
+"""The symbols in extents of kernels, functions and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..symbolic_int import Symbol, SymbolicInt, symbols_of
+from .expr import Const, post_order
+from .kernel import Kernel
+from .program import HostFunction, Program
+from .stmt import Allocate, expressions, pre_order
+
+
+def symbols_of_kernel(kernel: Kernel) -> list[Symbol]:
+    """The symbols in the nest and the operands of a kernel, sorted by name."""
+    return sorted(symbols_of(_extents(kernel)), key=lambda s: s.name)
+
+
+def _extents(kernel: Kernel) -> Iterator[int]:
+    for b in kernel.params:
+        yield from b.shape
+    for s in pre_order(kernel.body):
+        for e in post_order(*expressions(s)):
+            if isinstance(e, Const) and isinstance(e.value, SymbolicInt):
+                yield e.value
+        if isinstance(s, Allocate):
+            yield from s.buffer.shape
+
+
+def symbols_of_function(function: HostFunction) -> list[Symbol]:
+    """The symbols in the shapes of its parameters and results, in the order in which they appear."""
+    return symbols_of(d for slot in (*function.params, *function.results) for d in slot.shape)
+
+
+def symbols_of_program(program: Program) -> list[Symbol]:
+    """The symbols of all entries, in the order in which they appear."""
+    symbols = [s for name in program.entries or [program.entry] for s in symbols_of_function(program.functions[name])]
+    return list(dict.fromkeys(symbols))
