@@ -29,6 +29,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 MOST_POINTS: Final = 1 << 16
 """Combinations of values that are tried one by one to decide a comparison; with more of them, intervals decide."""
 
+_EXACT: Final = 1 << 62
+"""Magnitudes below which values are computed in int64."""
+
 _STRICT, _ESTIMATE, _PROOF = range(3)
 _mode: ContextVar[int] = ContextVar("mode", default=_STRICT)
 
@@ -258,6 +261,16 @@ def bound(value: int) -> int:
     return int(np.max(value.at(_grid(symbols))))
 
 
+def smaller(a: int, b: int) -> int:
+    """The smaller of two extents. Raises Undecided if this depends on the symbols."""
+    return a if a is b or signs(b - a) <= {0, 1} else b if signs(a - b) <= {0, 1} else min(a, b)
+
+
+def larger(a: int, b: int) -> int:
+    """The larger of two extents. Raises Undecided if this depends on the symbols."""
+    return b if smaller(a, b) is a else a
+
+
 def signs(value: int) -> set[int]:
     """The signs, -1, 0 and 1, that the value can have; more of them if intervals decide, which ignore relations between terms."""
     if not isinstance(value, SymbolicInt):
@@ -268,9 +281,9 @@ def signs(value: int) -> set[int]:
 @functools.lru_cache(maxsize=1 << 14)
 def _signs(terms: frozenset[tuple[Monomial, int]]) -> set[int]:
     value = SymbolicInt(dict(terms))
+    low, high = interval(value)
     symbols = sorted(value.symbols(), key=lambda s: s.name)
-    if _count_points(symbols) > MOST_POINTS:
-        low, high = interval(value)
+    if low > 0 or high < 0 or max(-low, high) >= _EXACT or _count_points(symbols) > MOST_POINTS:
         return {s for s, possible in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if possible}
     return {int(x) for x in np.unique(np.sign(value.at(_grid(symbols))))}
 

@@ -121,8 +121,8 @@ def contradiction(written: Any, shape: Sequence[int]) -> str | None:
     if len(written.shape) != len(shape):
         return f"it is {written!r}, of rank {len(written.shape)} and not {len(shape)}"
     for n, (d, required) in enumerate(zip(written.shape, shape)):
-        if isinstance(d, int) and int(d) != required:
-            return f"it is {written!r}, and axis {n} is {int(d)}"
+        if isinstance(d, int) and d != required:
+            return f"it is {written!r}, and axis {n} is {d}"
     return None
 
 

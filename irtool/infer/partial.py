@@ -30,6 +30,7 @@ from ..ir import (
 from ..ir.show import show_expr
 from ..ops.base import RelationError
 from ..ops.partial import is_settled, show_dtype, show_known
+from ..symbolic_int import Undecided
 from .attach import attach
 from .constraints import Constraints
 from .facts import Facts
@@ -185,6 +186,8 @@ def _each(facts: Facts, ask: Callable[[TypeRelation], None], rules: Sequence[Typ
                 ask(rule)
             except RelationError as error:
                 facts.solver.refuse(rule, str(error))
+            except Undecided:
+                pass  # nothing is certain for all lengths
 
 
 def _unknown_nodes(facts: Facts, inferred: Constraints, parts: Sequence[tuple[str, int]]) -> Iterator[UnknownNode]:

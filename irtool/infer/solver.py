@@ -40,6 +40,7 @@ from ..ir.dtypes import is_dtype
 from ..ir.show import show_expr
 from ..ops.base import Operator, RelationError, operator_of
 from ..ops.relations import show_shape
+from ..symbolic_int import Undecided
 from ..trampoline import trampoline
 from .advice import advice
 from .mistakes import OperatorRefuses
@@ -367,6 +368,9 @@ class Solver:
         except IrError as error:
             self.diagnostics.extend(error.diagnostics)
             self._poison(rule)
+            return
+        except Undecided as error:
+            self.refuse(rule, f"the answer depends on lengths that only the run knows: {error}")
             return
         except (MemoryError, OverflowError):
             self.refuse(rule, "the type of the result does not fit the memory")

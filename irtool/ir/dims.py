@@ -6,11 +6,41 @@ A dimension is a plain `int` almost always. `Int64` is an int that was written `
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ..symbolic_int import SymbolicInt
+
 
 class Int64(int):
-    """An int that TVM holds as a 64-bit literal: prints as `1i64`, equals and hashes as the int."""
+    """An int that TVM holds as a 64-bit literal: prints as `1i64`, equals and hashes as the int.
+
+    Operands behind it see a plain int: Python asks a `SymbolicInt` for the result only where its class is derived from that of the
+    operand before it.
+    """
 
     __slots__ = ()
+
+
+def _as_int(name: str) -> Callable[[Any, Any], Any]:
+    function = getattr(operator, name)
+    return lambda self, other: function(int(self), int(other) if other.__class__ is Int64 else other)
+
+
+for _name in ["add", "sub", "mul", "floordiv", "mod", "eq", "ne", "lt", "le", "gt", "ge"]:
+    setattr(Int64, f"__{_name}__", _as_int(_name))
+Int64.__hash__ = int.__hash__  # type: ignore[method-assign]  # equal to the int, also as a key
+
+
+def plain(d: int) -> int:
+    """The int without the mark of a 64-bit literal; a formula stays one."""
+    return int(d) if d.__class__ is Int64 else d
+
+
+def is_number(d: object) -> bool:
+    """True for an int that is the same in all runs: numbers of axes, of fields, of taps."""
+    return isinstance(d, int) and d.__class__ is not SymbolicInt
 
 
 class _Any:

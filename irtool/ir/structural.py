@@ -17,6 +17,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..symbolic_int import SymbolicInt
 from .adt import Clause, Pattern, PatternConstructor, PatternTuple, PatternVar, TypeData
 from .attributes import stated
 from .dims import ANY, DimExpr, DimVar
@@ -400,7 +401,7 @@ def _word(make: Callable[[Any], str]) -> Callable[[_Writer, Any], None]:
 
 
 def _number_of(value: Any) -> str:
-    return f"= {int(value)}"
+    return f"= {value if value.__class__ is SymbolicInt else int(value)}"
 
 
 def _sequence(kind: str, parts: Callable[[Any], Iterable[Any]]) -> Callable[[_Writer, Any], list[Any]]:

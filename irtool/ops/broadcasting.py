@@ -13,7 +13,7 @@ from typing import Any
 from .. import te
 from ..deferred import np
 from ..ir import TensorType, Type
-from ..ir.dims import ANY, Dim
+from ..ir.dims import ANY, Dim, is_number
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .binary import pick
 from .long_sums import long_sum
@@ -162,7 +162,7 @@ class CollapseSumTo(Operator):
         x, target = tensor(types[0], "data"), tensor(types[1], "shape")
         if x is None or target is None:
             return None
-        if len(target.shape) != 1 or not isinstance(target.shape[0], int):
+        if len(target.shape) != 1 or not is_number(target.shape[0]):
             raise RelationError(f"shape must be a vector of known length, not {target}")
         require_few_axes(target.shape[0], "the length of shape")
         target_shape: tuple[Dim, ...] = self.shape if self.shape is not None else (ANY,) * int(target.shape[0])

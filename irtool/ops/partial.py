@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from ..ir.dims import Dim
+from ..ir.dims import Dim, plain
 from .errors import RelationError
 
 Shape: TypeAlias = "tuple[Dim | None, ...] | None"
@@ -52,7 +52,7 @@ def meet_dims(a: Dim | None, b: Dim | None, what: str = "a dimension") -> Dim | 
     """The dimension that is both; RelationError where two numbers differ."""
     if a is None or b is None:
         return b if a is None else a
-    if isinstance(a, int) and isinstance(b, int) and int(a) != int(b):
+    if isinstance(a, int) and isinstance(b, int) and a != b:
         raise RelationError(f"{what} is {a} and {b}")
     return a if isinstance(a, int) else b
 
@@ -162,7 +162,7 @@ def broadcast_known(args: Sequence[Known], out: Known) -> Facts:
 
 def product_of(shape: Sequence[Dim | None]) -> int | None:
     """The number of elements, None if a dimension is no known number."""
-    numbers = [int(d) for d in shape if isinstance(d, int)]
+    numbers = [plain(d) for d in shape if isinstance(d, int)]
     return math.prod(numbers) if len(numbers) == len(shape) else None
 
 
@@ -184,7 +184,7 @@ def window_input(out: Dim | None, kernel: Dim | None, stride: Dim, pads: tuple[D
         return None
     if not isinstance(before, int) or not isinstance(after, int):
         return None
-    result = int(out) - 1 + int(kernel) - int(before) - int(after)
+    result = plain(out) - 1 + kernel - before - after
     if result < 0:
         raise RelationError(f"no extent has {out} positions of a window of {kernel} with padding {list(pads)}")
     return result

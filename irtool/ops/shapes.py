@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..ir import IncompleteType, TensorType, TupleType, Type
-from ..ir.dims import ANY, Dim, DimExpr, DimVar, Int64
+from ..ir.dims import ANY, Dim, DimExpr, DimVar, Int64, plain
+from ..symbolic_int import larger, smaller
 from .base import RelationError
 from .dtypes import is_float, is_integer
 
@@ -63,14 +64,14 @@ def _polynomial(dim: Dim) -> dict[tuple[Any, ...], int]:
     The atoms of a monomial are sorted by how they print, so that `n * m` and `m * n` are one monomial.
     """
     if isinstance(dim, int):
-        return {(): int(dim)} if dim else {}
+        return {(): plain(dim)} if dim else {}
     # Post-order over Add, Sub, Mul and Cast; anything else is an atom.
     done: list[dict[tuple[Any, ...], int]] = []
     stack: list[tuple[Any, bool]] = [(dim, False)]
     while stack:
         d, ready = stack.pop()
         if isinstance(d, int):
-            done.append({(): int(d)} if d else {})
+            done.append({(): plain(d)} if d else {})
         elif isinstance(d, DimExpr) and d.op in ("Add", "Sub", "Mul") and len(d.operands) == 2:
             if not ready:
                 stack += [(d, True), (d.operands[1], False), (d.operands[0], False)]
@@ -133,7 +134,7 @@ def same_shape(a: Sequence[Dim], b: Sequence[Dim]) -> bool:
 def _number(value: int, *operands: Dim) -> int:
     if not -LIMIT <= value < LIMIT:
         raise RelationError(f"a shape calculation gives {value}, which does not fit 64 bits")
-    return Int64(value) if any(dim_dtype(o) == "int64" for o in operands) else value
+    return Int64(value) if value.__class__ is int and any(dim_dtype(o) == "int64" for o in operands) else value
 
 
 def _symbolic(op: str, a: Dim, b: Dim) -> DimExpr:
@@ -154,7 +155,7 @@ def _cancel(expr: DimExpr) -> Dim:
 def add(a: Dim, b: Dim) -> Dim:
     """`a + b`."""
     if isinstance(a, int) and isinstance(b, int):
-        return _number(int(a) + int(b), a, b)
+        return _number(plain(a) + plain(b), a, b)
     if a is ANY or b is ANY:
         return ANY
     if isinstance(a, int) and a == 0:
@@ -167,7 +168,7 @@ def add(a: Dim, b: Dim) -> Dim:
 def sub(a: Dim, b: Dim) -> Dim:
     """`a - b`."""
     if isinstance(a, int) and isinstance(b, int):
-        return _number(int(a) - int(b), a, b)
+        return _number(plain(a) - plain(b), a, b)
     if a is ANY or b is ANY:
         return ANY
     if isinstance(b, int) and b == 0:
@@ -178,7 +179,7 @@ def sub(a: Dim, b: Dim) -> Dim:
 def mul(a: Dim, b: Dim) -> Dim:
     """`a * b`; RelationError where two numbers give 2^63 or more."""
     if isinstance(a, int) and isinstance(b, int):
-        return _number(int(a) * int(b), a, b)
+        return _number(plain(a) * plain(b), a, b)
     if a is ANY or b is ANY:
         return ANY
     if isinstance(a, int) and a in (0, 1):
@@ -193,7 +194,7 @@ def floordiv(a: Dim, b: Dim) -> Dim:
     if isinstance(b, int) and b == 0:
         raise RelationError(f"{a} is divided by 0")
     if isinstance(a, int) and isinstance(b, int):
-        return _number(int(a) // int(b), a, b)
+        return _number(plain(a) // plain(b), a, b)
     if a is ANY or b is ANY:
         return ANY
     if isinstance(b, int):
@@ -212,7 +213,7 @@ def floormod(a: Dim, b: Dim) -> Dim:
     if isinstance(b, int) and b == 0:
         raise RelationError(f"{a} is divided by 0")
     if isinstance(a, int) and isinstance(b, int):
-        return _number(int(a) % int(b), a, b)
+        return _number(plain(a) % plain(b), a, b)
     if a is ANY or b is ANY:
         return ANY
     if isinstance(b, int) and all(f % b == 0 for f in _polynomial(a).values()):
@@ -228,7 +229,7 @@ def ceildiv(a: Dim, b: Dim) -> Dim:
 def minimum(a: Dim, b: Dim) -> Dim:
     """The smaller of the two."""
     if isinstance(a, int) and isinstance(b, int):
-        return _number(min(int(a), int(b)), a, b)
+        return _number(smaller(plain(a), plain(b)), a, b)
     if a is ANY or b is ANY:
         return ANY
     return a if equal(a, b) else _symbolic("Min", a, b)
@@ -237,7 +238,7 @@ def minimum(a: Dim, b: Dim) -> Dim:
 def maximum(a: Dim, b: Dim) -> Dim:
     """The larger of the two."""
     if isinstance(a, int) and isinstance(b, int):
-        return _number(max(int(a), int(b)), a, b)
+        return _number(larger(plain(a), plain(b)), a, b)
     if a is ANY or b is ANY:
         return ANY
     return a if equal(a, b) else _symbolic("Max", a, b)

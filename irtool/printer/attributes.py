@@ -8,6 +8,7 @@ from typing import Any
 from ..ir import ANY, Expr, GlobalVar, Int64
 from ..ir.attributes import stated
 from ..ir.meta import MetaNode, VirtualDevice
+from ..symbolic_int import SymbolicInt
 from ..trampoline import trampoline
 from .literals import float_digits, string_literal
 from .metadata import References, missing_reference
@@ -169,4 +170,5 @@ _SIMPLE: dict[type, Callable[[Any], str]] = {
     float: lambda v: float_digits(v) + "f",
     type(None): str,
     Int64: lambda v: f"{int(v)}i64",
+    SymbolicInt: str,
 }

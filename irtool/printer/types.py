@@ -6,6 +6,7 @@ from typing import Any
 
 from ..ir import ANY, Call, DimExpr, DimVar, Function, Int64, TensorType, Type, TypeVar, binders, post_order
 from ..ir.show import show_leaf, show_type
+from ..symbolic_int import SymbolicInt
 from .metadata import References
 
 _INT32 = 2147483647
@@ -48,6 +49,8 @@ class TypeText:
             return "?"
         if isinstance(d, DimVar | DimExpr):
             return self.references.refer(d)
+        if isinstance(d, SymbolicInt):
+            return str(d)
         return f"{int(d)}i64" if isinstance(d, Int64) or d > _INT32 else str(d)
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from ...diagnostics import IrError
 from ...ir import TensorType, TupleType, Type
-from ...ir.dims import ANY
+from ...ir.dims import ANY, is_number
 from ..base import Operator, RelationError, operators
 from ..known import Known
 from ..shapes import require_few_axes, tensor
@@ -67,12 +67,12 @@ def static_length(type: Type, what: str) -> int | None:
     vector = tensor(type, what)
     if vector is None:
         return None
-    if len(vector.shape) != 1 or not isinstance(vector.shape[0], int):
+    if len(vector.shape) != 1 or not is_number(vector.shape[0]):
         raise RelationError(
             f"{what} must be a vector of known length, not {vector}: the rank of the result depends on it"
         )
     require_few_axes(vector.shape[0], f"the length of {what}")
-    return int(vector.shape[0])
+    return int(vector.shape[0])  # type: ignore[arg-type]  # a number
 
 
 def unknown_shape(rank: int, dtype: str) -> TensorType:

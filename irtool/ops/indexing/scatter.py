@@ -15,6 +15,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.attributes import ALWAYS_STATED
+from ...ir.dims import is_number
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import convert
 from ..relations import identity
@@ -216,7 +217,7 @@ class ScatterND(Operator):
             return None
         require_integers(indices)
         require_meeting(self.mode, ("update", "add", "mul", "min", "max"), "mode")
-        if not indices.shape or not isinstance(indices.shape[0], int):
+        if not indices.shape or not is_number(indices.shape[0]):
             raise RelationError(f"axis 0 of indices must be a number, the length of the index tuples, not {indices}")
         count, inner = int(indices.shape[0]), len(indices.shape) - 1
         if count > len(data.shape):

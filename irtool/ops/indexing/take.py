@@ -13,7 +13,7 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ...ir import TensorType, TupleType, Type
-from ...ir.dims import Dim
+from ...ir.dims import Dim, is_number
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import broadcast_shape
 from ..shape.reshape import unflatten
@@ -198,7 +198,7 @@ class GatherND(Operator):
         if data is None or indices is None:
             return None
         require_integers(indices)
-        if not indices.shape or not isinstance(indices.shape[0], int):
+        if not indices.shape or not is_number(indices.shape[0]):
             raise RelationError(f"axis 0 of indices must be a number, the length of the index tuples, not {indices}")
         count = int(indices.shape[0])
         if not 0 <= self.batch_dims <= len(indices.shape) - 1:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...deferred import np
 from ...ir import TensorType, Type
-from ...ir.dims import ANY, Dim
+from ...ir.dims import ANY, Dim, plain
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..partial import meet_dims
 from ..shapes import add, compatible, floordiv, mul, sub
@@ -57,7 +57,7 @@ class TransposedConvolution(Convolution):
         result[1] = meet_dims(result[1], self.channels, "the number of channels")
         kernel_shape[0] = data[1] = meet_dims(kernel_shape[0], data[1], "the number of input channels")
         if isinstance(kernel_shape[1], int):
-            result[1] = meet_dims(result[1], int(kernel_shape[1]) * self.groups, "the number of channels")
+            result[1] = meet_dims(result[1], plain(kernel_shape[1]) * self.groups, "the number of channels")
         elif isinstance(result[1], int):
             kernel_shape[1] = per_group(result[1], self.groups, "output")
 
@@ -70,11 +70,11 @@ class TransposedConvolution(Convolution):
             return None, None
         if not (isinstance(stride, int) and isinstance(more, int)):
             return None, None
-        margin = int(reach) - int(before) - int(after) + int(more)
-        forward = int(stride) * (int(size) - 1) + margin if isinstance(size, int) else None
+        margin = plain(reach) - before - after + more
+        forward = stride * (size - 1) + margin if isinstance(size, int) else None
         if not isinstance(out, int):
             return forward, None
-        steps, rest = divmod(int(out) - margin, int(stride))
+        steps, rest = divmod(plain(out) - margin, stride)
         if rest or steps < 0:
             raise RelationError(f"no extent gives {out} with a stride of {stride} and a window of {reach}")
         return forward, steps + 1

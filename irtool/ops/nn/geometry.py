@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from ...ir.dims import ANY, Dim, Int64
+from ...ir.dims import ANY, Dim, plain
 from ..base import RelationError
 from ..layout import Layout, LayoutError, convert_shape, convertible
 from ..shapes import add, floordiv, mul, sub
@@ -104,7 +104,7 @@ def in_layout(shape: Sequence[Dim], source: Layout | str, target: Layout | str, 
         converted = convert_shape(shape, source, target)
     except LayoutError as error:
         raise RelationError(f"{what}: {error}") from None
-    return tuple(int(d) if isinstance(d, Int64) else d for d in converted)
+    return tuple(plain(d) if isinstance(d, int) else d for d in converted)
 
 
 def single_window(size: int, kernel: int, pad: tuple[int, int], dilation: int, out: int) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...ir.dims import Dim
+from ...ir.dims import Dim, plain
 from ..base import RelationError
 from ..partial import Facts, Shape, meet, meet_dims
 from ..shapes import normalize_axis
@@ -33,11 +33,11 @@ def padded_known(args: Sequence[Any], out: Shape, widths: Sequence[Sequence[int]
         more = sum(pair) if all(isinstance(w, int) for w in pair) else None
         d, o = inner[i], outer[i]
         if more is not None and isinstance(d, int):
-            outer[i] = meet_dims(o, int(d) + more, f"axis {i} of the result")
+            outer[i] = meet_dims(o, plain(d) + more, f"axis {i} of the result")
         elif more is not None and isinstance(o, int):
-            if int(o) < more:
+            if o < more:
                 raise RelationError(f"axis {i} of the result is {o}, less than the {more} that are added")
-            inner[i] = int(o) - more
+            inner[i] = plain(o) - more
     return [tuple(inner), *args[1:]], tuple(outer)
 
 
@@ -89,7 +89,7 @@ def batch_product_known(args: Sequence[Any], out: Shape, transpose_a: bool, tran
     b[column] = o[2] = meet_dims(b[column], o[2], "the number of columns")
     x, y = a[0], b[0]
     if isinstance(x, int) and isinstance(y, int):
-        o[0] = meet_dims(o[0], max(int(x), int(y)), "the batch")
+        o[0] = meet_dims(o[0], max(x, y), "the batch")
     elif (isinstance(x, int) and x > 1) or (isinstance(y, int) and y > 1):
         o[0] = meet_dims(o[0], x if isinstance(x, int) and x > 1 else y, "the batch")
     elif x == 1:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim, DimExpr, Int64
+from ...symbolic_int import SymbolicInt, bound
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..image.resample import Method
 from ..image.resize import resize_array, resize_tensor, set_spatial, spatial_axes
@@ -23,6 +25,8 @@ def scale_dim(dim: Dim, scale: float) -> Dim:
         raise RelationError(f"a dimension cannot be scaled by {scale}")
     if dim is ANY:
         return ANY
+    if isinstance(dim, SymbolicInt):
+        return _scaled_formula(dim, scale)
     if isinstance(dim, int):
         # float32, which TVM multiplies in, decides on which side of a half a product falls
         scaled = float(np.float32(dim) * np.float32(scale))
@@ -32,6 +36,14 @@ def scale_dim(dim: Dim, scale: float) -> Dim:
         return dim
     product = DimExpr("Mul", (DimExpr("Cast", (dim,), "float64"), scale), "float64")
     return DimExpr("Cast", (DimExpr("round", (product,), "float64"),), dim_dtype(dim))
+
+
+def _scaled_formula(dim: SymbolicInt, scale: float) -> int:
+    """`dim * scale` rounded, for scales of few binary digits, whose products are exact in float32: 2, 1.5, 0.25 …"""
+    exact = Fraction(float(np.float32(scale)))
+    if bound(dim) * exact.numerator >= 1 << 24:
+        raise RelationError(f"{dim} * {scale} has no formula; scales such as 2, 1.5 and 0.5 have one")
+    return (2 * exact.numerator * dim + exact.denominator) // (2 * exact.denominator)
 
 
 def scaled_shape(shape: Sequence[Dim], layout: str, canonical: str, scales: Sequence[float]) -> tuple[Dim, ...]:

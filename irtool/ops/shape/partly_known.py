@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...ir.dims import Dim
+from ...ir.dims import Dim, plain
 from ..base import RelationError
 from ..partial import Facts, Shape, fill_one, meet, meet_dims, product_of
 from ..relations import reduce_axes
@@ -45,7 +45,7 @@ def joined_known(args: Sequence[Any], out: Shape, axis: int) -> Facts:
     if len(missing) == 1 and isinstance(whole, int) and rest is not None:
         if rest > whole:
             raise RelationError(f"axis {positive_axis} of the result is {whole}, and the others have {rest} already")
-        extents[missing[0]] = int(whole) - rest
+        extents[missing[0]] = whole - rest
     return [[_with(around, positive_axis, d) for d in extents]], _with(around, positive_axis, whole)
 
 
@@ -90,7 +90,7 @@ def split_known(args: Sequence[Any], out: Any, sections: int | Sequence[int], ax
 
 
 def _total(extents: Sequence[Dim | None]) -> int | None:
-    return sum(int(d) for d in extents if isinstance(d, int)) if all(isinstance(d, int) for d in extents) else None
+    return sum(plain(d) for d in extents if isinstance(d, int)) if all(isinstance(d, int) for d in extents) else None
 
 
 def _without(shape: Sequence[Dim | None], axis: int) -> tuple[Dim | None, ...]:
@@ -160,7 +160,7 @@ def flattened_known(data: Shape, out: Shape) -> Facts:
 
 
 def _number(d: Dim | None) -> int | None:
-    return int(d) if isinstance(d, int) else None
+    return plain(d) if isinstance(d, int) else None
 
 
 def reduced_known(args: Sequence[Any], out: Shape, axis: Sequence[int] | None, exclude: bool, keepdims: bool) -> Facts:

@@ -9,7 +9,8 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
-from ...ir.dims import ANY, Dim, Int64
+from ...ir.dims import ANY, Dim, Int64, plain
+from ...symbolic_int import larger, smaller
 from ...tir import dtypes
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import require_dtype
@@ -40,7 +41,7 @@ class Range:
 
     def _clip(self, index: int, extent: int) -> int:
         low, high = (-1, extent - 1) if self.stride < 0 else (0, extent)
-        return min(max(index + extent if index < 0 else index, low), high)
+        return smaller(larger(index + extent if index < 0 else index, low), high)
 
 
 def require_slice_mode(mode: str) -> None:
@@ -86,7 +87,7 @@ def slice_ranges(
             last = MAX if stride >= 0 else 0
         elif slice_mode == "size":
             last = MAX if last < 0 else first + last
-        ranges.append(Range(int(axis), int(first), int(last), int(step)))
+        ranges.append(Range(int(axis), plain(first), plain(last), plain(step)))
     return ranges
 
 
