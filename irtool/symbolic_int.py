@@ -237,6 +237,11 @@ def symbolic(name: str, low: int, high: int) -> SymbolicInt:
     return SymbolicInt({(Symbol(name, low, high),): 1})
 
 
+def extent_of(symbol: Symbol) -> SymbolicInt:
+    """The extent that is the symbol alone."""
+    return SymbolicInt({(symbol,): 1})
+
+
 def value_at(value: int, values: Mapping[Symbol, Any]) -> Any:
     """The value of an extent for values of the symbols."""
     return value.at(values) if isinstance(value, SymbolicInt) else value

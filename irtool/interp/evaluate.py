@@ -8,11 +8,14 @@ from typing import Any
 from ..deferred import np
 from ..diagnostics import IrError, nearest
 from ..infer import require_types, specialize
+from ..infer.lengths import symbols_of_params, with_lengths
 from ..ir import Expr, ExternFunction, Function, Module, TensorType, Var, tuple_leaves
+from ..ir.conversion import Sizes
 from ..ir.dtypes import numpy_dtype
 from ..ir.inputs import check_inputs
 from ..ir.mistakes import ValueDoesNotFit
 from ..ir.tensor_names import parameters_by_input
+from ..symbolic_int import Symbol
 from .machine import Machine
 from .mistakes import NoBody
 from .translate import translate
@@ -42,7 +45,13 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
         function = module[entry]
     for p in function.params:
         _require_arithmetic(p)
-    values = check_inputs(function.params, inputs, entry, span=function.span, names=parameters_by_input(function))
+    origin_names = parameters_by_input(function)
+    sizes: Sizes = {}
+    values = check_inputs(function.params, inputs, entry, span=function.span, names=origin_names, sizes=sizes)
+    if symbols_of_params(function):
+        module = with_lengths(module, {s: size for s, (size, _) in sizes.items() if isinstance(s, Symbol)})
+        function = module[entry]
+        values = check_inputs(function.params, values, entry, span=function.span, sizes={})
     machine = Machine(module)
     closure = machine.closure(entry)
     assert isinstance(closure, Closure)

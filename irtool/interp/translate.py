@@ -33,6 +33,7 @@ from ..ir import (
     bound_vars,
     use_counts,
 )
+from ..ir.attributes import formulas, stated
 from .code import UNSET, BasicBlock, Clause, CompiledFunction, Instruction, Kind
 from .complements import complement
 from .evaluation_blocks import Places
@@ -217,6 +218,8 @@ class _Writer:
         elif isinstance(e.op, Op):
             operator = e.op.operator
             attrs = e.attrs if isinstance(e.attrs, operator) else operator.make(e.attrs, e.span)
+            if formulas([value for _, value in stated(attrs)]):
+                raise IrError(f"an attribute of {attrs.name} is a length that only the run knows", e.span)
             self._after(e, block, e.args, Kind.OPERATOR, reference(attrs, e.checked_type))
         elif isinstance(e.op, Constructor):
             self._after(e, block, e.args, Kind.DATA, e.op)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from ..symbolic_int import SymbolicInt
 from .dims import Int64
 
 ALWAYS_STATED = {"always stated": True}
@@ -23,6 +24,20 @@ def until(version: str) -> dict[str, str]:
 
 OWN = {"own": True}
 """Metadata of a field that TVM does not have: text states it only where it is not the default."""
+
+
+def formulas(values: Any) -> list[SymbolicInt]:
+    """The extents that only the run knows, in a list of attributes and in lists inside of it."""
+    result = []
+    stack = [values]
+    while stack:
+        v = stack.pop()
+        if v.__class__ is SymbolicInt:
+            result.append(v)
+        elif isinstance(v, tuple | list):
+            stack.extend(v)
+    return result
+
 
 _PLAN: dict[type, list[tuple[str, bool, Any]]] = {}
 

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import ConversionWarning, IrError, Span
+from ..symbolic_int import Symbol, SymbolicInt, extent_of, symbols_of, value_at
 from .dims import ANY, DimVar
 from .dtypes import numpy_dtype
 from .mistakes import ValueDoesNotFit
@@ -27,7 +28,7 @@ from .values import value_leaves
 if TYPE_CHECKING:
     import numpy as np
 
-Sizes = dict[DimVar, tuple[int, str]]
+Sizes = dict[DimVar | Symbol, tuple[int, str]]
 """The known sizes of named dimensions, with the value that determines each."""
 
 _MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
@@ -258,9 +259,30 @@ def _check_shape(array: np.ndarray, ty: TensorType, what: str, span: Span | None
                     span,
                     code=ValueDoesNotFit,
                 )
+        elif isinstance(extent, SymbolicInt):
+            _check_length(axis, extent, size, what, span, sizes)
         elif isinstance(extent, int) and extent is not ANY and extent != size:
             clash = _clash(array, dtype_name(array), ty, what)
             raise IrError(f"{clash}: axis {axis} is {extent} and {size}", span, code=ValueDoesNotFit)
+
+
+def _check_length(axis: int, extent: SymbolicInt, size: int, what: str, span: Span | None, sizes: Sizes) -> None:
+    """A length is within its bounds and the same everywhere; a formula of lengths is checked where all of these are known."""
+    symbols = extent.symbols()
+    if len(symbols) == 1 and extent == extent_of(symbol := next(iter(symbols))):
+        if not symbol.low <= size <= symbol.high:
+            raise IrError(
+                f"{what}: axis {axis} is {size}, and {symbol.name} is from {symbol.low} to {symbol.high}",
+                span,
+                code=ValueDoesNotFit,
+            )
+        sizes.setdefault(symbol, (size, what))
+    if any(s not in sizes for s in symbols):
+        return
+    expected = value_at(extent, {s: sizes[s][0] for s in symbols})
+    if expected != size:
+        where = ", ".join(f"{s.name} is {sizes[s][0]} in {sizes[s][1]}" for s in symbols_of([extent]))
+        raise IrError(f"{what}: axis {axis} is {size}, and must be {expected}: {where}", span, code=ValueDoesNotFit)
 
 
 def _clash(array: np.ndarray, dtype: str, ty: TensorType, what: str) -> str:

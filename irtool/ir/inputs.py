@@ -24,12 +24,13 @@ def check_inputs(
     origins: Mapping[str, str] | None = None,
     span: Span | None = None,
     names: Mapping[str, str] | None = None,
+    sizes: Sizes | None = None,
 ) -> list[Any]:
     """The inputs as values, one per parameter, in order; each tensor by the rule of `ir.conversion`.
 
     Inputs are given in the order of the parameters or by their names. `origins` says by parameter which file a value is
     from, `span` where the function stands, and `names` what parameters are called in the model that the module was made from
-    (name of the parameter by that in the model): inputs may have either name.
+    (name of the parameter by that in the model): inputs may have either name. `sizes` gets the sizes of named dimensions and lengths.
 
     Raises IrError for a missing or unknown name, a wrong number, a wrong shape or dtype.
     """
@@ -47,7 +48,7 @@ def check_inputs(
         raise IrError(
             f"@{entry} takes {len(params)} input{plural}{listing}, {len(inputs)} given", span, code=ValueDoesNotFit
         )
-    sizes: Sizes = {}
+    sizes = {} if sizes is None else sizes
     values = []
     for p, value in zip(params, inputs, strict=True):
         try:

@@ -25,6 +25,8 @@ from ..ir import (
     Type,
     post_order,
 )
+from ..ir.attributes import formulas
+from ..ir.dims import is_number
 from ..ir.types import distinct_leaves
 from ..ops.base import is_call_to, operators
 from ..ops.dtypes import has_arrays
@@ -186,7 +188,7 @@ def _static_shape_query(old: Call) -> Expr | None:
     if not is_call_to(old, "shape_of", "vm.shape_of", "ndarray_size"):
         return None
     t = old.args[0].checked_type
-    if not isinstance(t, TensorType) or not t.is_static:
+    if not isinstance(t, TensorType) or not all(map(is_number, t.shape)):
         return None
     dtype = old.attrs.dtype or "int32"
     if not has_arrays(dtype):
@@ -201,7 +203,10 @@ def _static_shape_query(old: Call) -> Expr | None:
 def can_be_constant(t: Type | None) -> bool:
     """True if tensors of the type, and tuples of them, can be written, and are worth making as far as the type is known."""
     return t is None or all(
-        isinstance(x, TensorType) and has_arrays(x.dtype) and (not x.is_static or math.prod(x.static_shape) <= _LARGEST)
+        isinstance(x, TensorType)
+        and has_arrays(x.dtype)
+        and not formulas(x.shape)
+        and (not x.is_static or math.prod(x.static_shape) <= _LARGEST)
         for x in distinct_leaves(t)
     )
 

@@ -11,11 +11,13 @@ from ...diagnostics import Diagnostic, IrError, Span
 from ...interp.evaluate import evaluate_expr
 from ...ir import Constant, Constructor, Expr, Op, TensorType, Var, children, post_order, tuple_leaves
 from ...passes.core.folding_budget import FoldingBudget
+from ...symbolic_int import Undecided
 from .attributes import attribute_value
 from .element_types import check_element_types
 from .elements import with_element_types
 from .functions import find_function
 from .initializers import initializer_array, initializer_dtype, initializer_narrow
+from .length_values import with_lengths
 from .memory_limit import require_tensors
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from .model import FunctionBody, Graph, Model, Node
@@ -246,7 +248,8 @@ class GraphImporter:
             if v is not None:
                 require_tensors(v.type, f"a result of {node.op_type}")
         if cls.folds and not node.subgraphs:
-            result = [sampled(node.op_type, _folded(v, inputs, self.functions.budget), inputs) for v in result]
+            folded = [_folded(v, inputs, self.functions.budget) for v in result]
+            result = [sampled(node.op_type, with_lengths(v, inputs), inputs) for v in folded]
             for v in result:
                 if v is not None:
                     inner.functions.symbols.follow(v, inputs)
@@ -342,6 +345,12 @@ def _converted(
     values = {name: attribute_value(a) for name, a in attributes.items()}
     try:
         return operator.convert(inputs, values)
+    except Undecided as error:
+        raise IrError(
+            f"it depends on a comparison that holds for some lengths only: {error}",
+            help="bound the lengths so that the comparison has one outcome",
+            code=UnknownExtent,
+        ) from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         mistake = mistake_in(node, operator.opset, inputs, attributes)
         if not mistake:

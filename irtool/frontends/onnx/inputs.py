@@ -9,6 +9,7 @@ from ...deferred import np
 from ...diagnostics import IrError, UsageError, nearest
 from ...ir import ANY, Dim, TensorType
 from ...ir.conversion import fit
+from ...ir.dims import plain
 from .memory_limit import has_room, require_shape, shown
 from .mistakes import DamagedModel, UnfitInput, UnsupportedNode
 from .model import Model
@@ -139,7 +140,7 @@ def _input_type(value: Any, model: Model, fixed_shape: Sequence[int] | None, dim
             )
     if not has_room(fixed_shape):
         raise UsageError(f"{what} cannot have {shown(fixed_shape)}: that is too large", code=UnfitInput)
-    return TensorType(tuple(int(d) for d in fixed_shape), dtype)
+    return TensorType(tuple(map(plain, fixed_shape)), dtype)
 
 
 def _extent(d: Any, dims: Mapping[str, int], what: str, model: Model) -> Dim:

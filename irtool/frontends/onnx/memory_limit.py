@@ -13,7 +13,9 @@ from typing import Any
 from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import TensorType, Type, tuple_leaves
-from .mistakes import DamagedModel, UnsupportedNode
+from ...ir.attributes import formulas
+from ...symbolic_int import bound
+from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 
 MOST_ELEMENTS = 1 << 48
 """Elements of a tensor; of one with an extent of 0, what the others have room for."""
@@ -26,7 +28,7 @@ MOST_NODES = 1 << 12
 
 def has_room(shape: Sequence[Any]) -> bool:
     """True if a tensor can have that shape; extents that are not known are taken for 1."""
-    extents = [d for d in shape if isinstance(d, int)]
+    extents = [bound(d) for d in shape if isinstance(d, int)]
     return all(d >= 0 for d in extents) and _room(extents) <= MOST_ELEMENTS and len(shape) <= MOST_AXES
 
 
@@ -51,6 +53,10 @@ def require_tensors(t: Type, what: str) -> None:
 
 def require_room(shape: Sequence[int], what: str) -> None:
     """Raises IrError unless an array of that shape may be made while importing."""
+    if formulas(list(shape)):
+        raise IrError(
+            f"{what} would be an array of the shape {shown(shape)}, which only the run knows", code=UnknownExtent
+        )
     if any(d < 0 for d in shape) or _room(shape) > MOST_MADE:
         raise IrError(
             f"{what} would be an array of the shape {shown(shape)}: more than {MOST_MADE} elements",
@@ -60,6 +66,8 @@ def require_room(shape: Sequence[int], what: str) -> None:
 
 def require_steps(count: int, what: str) -> None:
     """Raises IrError unless so many expressions may be made of one node."""
+    if formulas([count]):
+        raise IrError(f"{what} would be {count} expressions, a number that only the run knows", code=UnknownExtent)
     if count > MOST_NODES:
         raise IrError(f"{what} would be {count} expressions, more than {MOST_NODES}", code=UnsupportedNode)
 

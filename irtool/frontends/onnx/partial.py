@@ -17,6 +17,7 @@ from ...infer.infer import infer_expr
 from ...interp.evaluate import evaluate_expr
 from ...ir import Constant, Expr, TensorType, Var, rewrite
 from ...passes.core.constants import array_constant
+from ...symbolic_int import symbols_of, value_at
 from .value import Value
 
 _CHOICES = 3
@@ -48,7 +49,13 @@ class Symbols:
 
     def extents(self, value: Value) -> list[Numbers]:
         """The numbers of all extents of a tensor."""
-        return [(d,) * _CHOICES if isinstance(d, int) else self.of(value.expr, a) for a, d in enumerate(value.shape)]
+        return [self._of_length(d) if isinstance(d, int) else self.of(value.expr, a) for a, d in enumerate(value.shape)]
+
+    def _of_length(self, d: int) -> Numbers:
+        """The numbers of an extent that is known, or a formula of lengths."""
+        for s in symbols_of([d]):
+            self._named[s.name] = self._named.get(s.name) or self._draw()
+        return tuple(int(value_at(d, {s: self._named[s.name][k] for s in symbols_of([d])})) for k in range(_CHOICES))
 
     def put(self, e: Expr, axis: int, numbers: Numbers) -> Numbers:
         """Sets the numbers of an extent."""

@@ -10,9 +10,12 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ...infer.infer import infer_expr
 from ...ir import Constant, Dim, Expr, MissingData, TensorType, Tuple, Type
+from ...ir.attributes import formulas
 from ...ops.base import call
 from ...passes.core.constants import array_constant
+from ...symbolic_int import SymbolicInt
 from .elements import Narrow
+from .lengths import extents_in
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 
 
@@ -39,6 +42,10 @@ class Value:
     narrow: Narrow | None = None
     settled: bool = False
     items: tuple[Value, ...] | None = None
+    lengths: np.ndarray | None = None
+    """Its elements where they follow from lengths that only the run knows, an array of objects: see `lengths`."""
+    undecided: str = ""
+    """The comparison of lengths on which its elements depend, where that has no certain outcome."""
     guessed: bool = False
     """True where the rank is a guess, since extents that are open decide it: see `waiting`."""
 
@@ -56,7 +63,9 @@ class Value:
 
     @staticmethod
     def constant(array: Any, dtype: str | None = None) -> Value:
-        """A constant of these elements."""
+        """A constant of these elements. Raises IrError for lengths that only the run knows."""
+        if isinstance(array, SymbolicInt | list | tuple) and formulas(array):
+            raise IrError("a number is needed in place of a length that only the run knows", code=UnknownExtent)
         array = np.asarray(array)
         if dtype == "bfloat16" and array.dtype == np.uint16:
             return Value.of(Constant(array, dtype))
@@ -126,21 +135,45 @@ class Value:
             )
         return d
 
+    def is_determined(self, what: str) -> bool:
+        """True if its elements are numbers, or formulas of lengths that only the run knows.
+
+        Raises IrError, naming the input by `what`, if they depend on a comparison of lengths without a certain outcome.
+        """
+        if self.undecided:
+            raise IrError(
+                f"{what} depends on {self.undecided}, which holds for some lengths only",
+                help="bound the length so that the comparison has one outcome",
+                code=UnknownExtent,
+            )
+        return self.known is not None or self.lengths is not None
+
     def array(self, what: str) -> np.ndarray:
         """The elements. Raises IrError, naming the input by `what`, if they are not known."""
+        if self.lengths is not None:
+            raise IrError(
+                f"{what} depends on a length that only the run knows: it must be known before", code=UnknownExtent
+            )
         if self.known is None:
             raise IrError(f"{what} is computed while the program runs: it must be known before", code=UnknownExtent)
         return self.known
 
     def ints(self, what: str) -> tuple[int, ...]:
-        """The elements of a vector of integers, or of a scalar. Raises IrError if they are not known, or no integers."""
+        """The elements of a vector of integers, or of a scalar; those that follow from lengths are formulas.
+
+        Raises IrError if they are not known, or no integers.
+        """
+        if self.lengths is not None and self.lengths.ndim <= 1:
+            return tuple(extents_in(self.lengths))
         array = self.array(what)
         if array.dtype.kind not in "iu" or array.ndim > 1:
             raise IrError(f"{what} is a tensor of {array.dtype} of rank {array.ndim}, not a list of integers")
         return tuple(int(x) for x in array.ravel())
 
     def number(self, what: str) -> int:
-        """The one element, an integer. Raises IrError if it is not known, or there are others."""
+        """The one element, an integer or a formula of lengths. Raises IrError if it is not known, or there are others."""
+        if self.lengths is not None and self.lengths.size == 1:
+            return extents_in(self.lengths)[0]
         array = self.array(what)
         if array.dtype.kind not in "iu" or array.size != 1:
             raise IrError(

@@ -10,6 +10,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim
+from ...symbolic_int import SymbolicInt
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import show_shape
 from ..shapes import floordiv, mul, normalize_axis, product, require_few_axes, tensor
@@ -73,7 +74,7 @@ def infer_new_shape(shape: Sequence[Dim], newshape: Sequence[int], allowzero: bo
     i = 0
     while i < len(codes):
         code = codes[i]
-        if code > 0 or (code == 0 and allowzero):
+        if isinstance(code, SymbolicInt) or code > 0 or (code == 0 and allowzero):
             out.append(code)
             axis += 1
         elif code == 0:

@@ -6,6 +6,9 @@ import math
 
 from ....deferred import np
 from ....diagnostics import IrError
+from ....ir.attributes import formulas
+from ....ir.dims import is_number
+from ....symbolic_int import bound, larger
 from ..arithmetic import cast
 from ..memory_limit import MOST_MADE, counted, diagonal, require_shape
 from ..mistakes import DamagedModel, UnknownExtent, UnsupportedNode
@@ -78,14 +81,14 @@ class ConstantOfShape(OnnxOperator):
         if number.known is None or number.known.size != 1:
             raise IrError(f"value has the type {number.type}, and must have one element", code=DamagedModel)
         number = Value.constant(number.known.reshape(()), number.dtype)
-        if shape.known is None:
+        if not shape.is_determined("the shape of ConstantOfShape"):
             return refined(number.call("dyn.full", shape, dtype=number.dtype, shape=None), known_parts(shape))
         extents = shape.ints("the shape of ConstantOfShape")
         if any(d < 0 for d in extents):
             raise IrError(f"the shape {list(extents)} has a negative extent", code=DamagedModel)
         require_shape(extents, "the result of ConstantOfShape")
         whole = number.call("full", shape=list(extents), dtype=number.dtype)
-        if math.prod(extents) > MOST_MADE:
+        if formulas(extents) or math.prod(extents) > MOST_MADE:
             return whole  # operators that need its elements refuse it
         known = np.broadcast_to(number.array("value"), extents)
         if math.prod(extents) <= _SMALL:
@@ -116,6 +119,20 @@ def _scalar(v: Value) -> np.ndarray:
     return bound.reshape(())
 
 
+def _of_length(start: Value, limit: Value, delta: Value) -> Value:
+    """A range whose length only the run knows: the first numbers of the longest one, from 0, and the start."""
+    first, last, step = (v.number("a bound of Range") for v in (start, limit, delta))
+    if not is_number(step) or not step:
+        raise IrError(f"the step of Range is {step}: a number other than 0 is needed", code=UnknownExtent)
+    count = larger(-((first - last) // step), 0)
+    longest = counted(bound(count), "the result of Range") * step
+    numbers = Value.constant(longest, start.dtype)
+    numbers = numbers.call("strided_slice", begin=[0], end=[count], strides=[1], axes=[0])
+    if is_number(first) and not first:
+        return numbers
+    return numbers.call("add", start.call("reshape", newshape=[]) if start.shape else start)
+
+
 @onnx_operator("Range")
 class Range(OnnxOperator):
     """The numbers from `start` to `limit`, without it, in steps of `delta`."""
@@ -123,10 +140,14 @@ class Range(OnnxOperator):
     @since(11)
     def numbers(self, start: Value, limit: Value, delta: Value) -> Result:
         dtype = start.dtype
-        if any(v.known is None for v in (start, limit, delta)):
+        bounds = {"the start of Range": start, "the limit of Range": limit, "the step of Range": delta}
+        is_determined = [v.is_determined(what) for what, v in bounds.items()]
+        if all(is_determined) and any(v.lengths is not None for v in bounds.values()):
+            return _of_length(start, limit, delta)
+        if not all(is_determined):
             start, limit, delta = (v if not v.shape else v.call("reshape", newshape=[]) for v in (start, limit, delta))
-            bounds = {"start": start.expr, "stop": limit.expr, "step": delta.expr}
-            return apply("arange", start, limit, delta, **bounds, dtype=dtype)
+            ends = {"start": start.expr, "stop": limit.expr, "step": delta.expr}
+            return apply("arange", start, limit, delta, **ends, dtype=dtype)
         first, last, step = (_scalar(v) for v in (start, limit, delta))
         if not step:
             raise IrError("the step of Range is 0", code=DamagedModel)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import TupleGetItem
+from ....symbolic_int import larger, signs, smaller
 from ..arithmetic import cast
 from ..counts import require_count
 from ..memory_limit import require_steps
@@ -60,7 +62,7 @@ def parts_of(x: Value, axis: int, extents: Sequence[int] | None, number: int) ->
         extents = (*[each] * (number - 1), whole - each * (number - 1))
         if extents[-1] < 0:
             raise IrError(f"axis {axis} of {x.tensor} is too short for {number} parts", code=DamagedModel)
-    elif not extents or min(extents) < 0:
+    elif not extents or any(d < 0 for d in extents):
         raise IrError(f"parts of {list(extents)} elements are none", code=DamagedModel)
     elif len(extents) != number:
         raise IrError(f"the extents of {len(extents)} parts are given for {number}", code=DamagedModel)
@@ -68,7 +70,7 @@ def parts_of(x: Value, axis: int, extents: Sequence[int] | None, number: int) ->
         raise IrError(f"parts of {list(extents)} are not all of axis {axis} of {x.tensor}", code=DamagedModel)
     if len(extents) == 1:
         return [x]
-    ends = [int(n) for n in np.cumsum(extents[:-1])]
+    ends = list(accumulate(extents[:-1]))
     if 0 in extents:  # Relay splits at indices that ascend
         return [
             x.call("strided_slice", begin=[b], end=[e], strides=[1], axes=[axis])
@@ -84,7 +86,7 @@ class Tile(OnnxOperator):
 
     @since(6, 13)
     def repeat(self, x: Value, repeats: Value) -> Result:
-        if repeats.known is None:
+        if not repeats.is_determined("the repeats of Tile"):
             return x.call("dyn.tile", repeats, reps=())
         times: Sequence[int] = repeats.ints("the repeats of Tile")
         if len(times) != x.rank:
@@ -94,7 +96,7 @@ class Tile(OnnxOperator):
         none = [axis for axis, n in enumerate(times) if not n]  # Relay repeats everything once at least
         if none:
             x = x.call("strided_slice", begin=[0] * len(none), end=[0] * len(none), strides=[1] * len(none), axes=none)
-        times = [max(n, 1) for n in times]
+        times = [larger(n, 1) for n in times]
         return x.call("tile", reps=times) if any(n != 1 for n in times) else x
 
 
@@ -103,7 +105,7 @@ def _bounds(start: int, end: int, step: int, extent: int) -> tuple[int, int]:
     `0 … extent - 1`, where Python has -1 for the place before the first element, and the end to `-1 … extent - 1`."""
     start, end = (n + extent if n < 0 else n for n in (start, end))
     lowest, highest = (0, extent) if step > 0 else (-1, extent - 1)
-    return min(max(start, 0), max(highest, 0)), min(max(end, lowest), highest)
+    return smaller(larger(start, 0), larger(highest, 0)), smaller(larger(end, lowest), highest)
 
 
 def _first_within(begin: Value, steps: Value, extents: Value) -> Value:
@@ -132,7 +134,8 @@ class Slice(OnnxOperator):
             raise IrError(f"the starts of Slice are {starts.tensor}, not a vector", code=DamagedModel)
         (count,) = starts.extents("the starts of Slice", rank=1)
         along = tuple(range(count)) if axes is None else axes.ints("the axes of Slice")
-        if starts.known is None or ends.known is None or (steps is not None and steps.known is None):
+        bounds = {"the starts of Slice": starts, "the ends of Slice": ends, "the steps of Slice": steps}
+        if not all(v is None or v.is_determined(what) for what, v in bounds.items()):
             return self._computed(x, starts, ends, along, steps)
         by = (1,) * count if steps is None else steps.ints("the steps of Slice")
         return self._known(x, starts.ints("the starts of Slice"), ends.ints("the ends of Slice"), along, by)
@@ -153,7 +156,7 @@ class Slice(OnnxOperator):
             start, end = _bounds(start, end, step, extent)
             if (start, end, step) == (0, extent, 1):
                 continue
-            if (end - start) * step <= 0:
+            if signs((end - start) * step) <= {-1, 0}:
                 start = end = 0
                 step = 1
             # -1 as an end says that the first element belongs to the slice; Relay would count it from the back.

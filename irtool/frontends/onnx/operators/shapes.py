@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import Dim, Tuple
+from ....ir.dims import is_number
+from ..length_values import settled
+from ..lengths import elements_of
 from ..memory_limit import filled
 from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
@@ -31,13 +34,16 @@ class Shape(OnnxOperator):
 
     @since(1, 13, 15, 19, 21, 23, 24, 25, added={"end": 15, "start": 15})
     def part(self, x: Value, *, start: int = 0, end: int | None = None) -> Result:
-        if all(isinstance(d, int) for d in x.shape):
+        if all(map(is_number, x.shape)):
             return Value.constant(np.array(x.shape, "int64")[start:end])
         axes = range(x.rank)[start:end]
         whole = x.call("shape_of", dtype="int64")
         if len(axes) < x.rank:
             bounds = {"begin": [axes.start], "end": [max(axes.start, axes.stop)], "strides": [1], "axes": [0]}
             whole = whole.call("strided_slice", **bounds)
+        extents = [d for d in (x.shape[a] for a in axes) if isinstance(d, int)]
+        if len(extents) == len(axes):
+            return settled(whole, elements_of(extents))
         return with_extents(whole, x, axes, self.graph.functions.symbols)
 
 
@@ -51,7 +57,7 @@ class Reshape(OnnxOperator):
 
     @since(5, 13, 14, 19, 21, 23, 24, 25, added={"allowzero": 14})
     def by_input(self, x: Value, shape: Value, *, allowzero: int = 0) -> Result:
-        if shape.known is None:
+        if not shape.is_determined("the shape of Reshape"):
             return self._partly_known(x, shape)
         newshape = _newshape(shape.ints("the shape of Reshape"))
         if allowzero and 0 in newshape:
@@ -91,9 +97,12 @@ class Size(OnnxOperator):
 
     @since(1, 13, 19, 21, 23, 24, 25)
     def count(self, x: Value) -> Result:
-        if all(isinstance(d, int) for d in x.shape):
+        if all(map(is_number, x.shape)):
             return Value.constant(np.array(math.prod(x.extents("the data")), "int64"))
-        return x.call("ndarray_size", dtype="int64")
+        count = x.call("ndarray_size", dtype="int64")
+        if not all(isinstance(d, int) for d in x.shape):
+            return count
+        return settled(count, elements_of([math.prod(x.extents("the data"))]).reshape(()))
 
 
 @onnx_operator("Flatten")
@@ -171,7 +180,7 @@ class Expand(OnnxOperator):
 
     @since(8, 13)
     def broadcast(self, x: Value, shape: Value) -> Result:
-        if shape.known is None:
+        if not shape.is_determined("the shape of Expand"):
             return self._computed(x, shape)
         target = list(shape.ints("the shape of Expand"))
         target = [1] * (x.rank - len(target)) + target

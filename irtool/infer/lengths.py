@@ -1,0 +1,122 @@
+"""Lengths that only the run knows, replaced by numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from ..diagnostics import IrError
+from ..ir import (
+    Call,
+    Expr,
+    ExternFunction,
+    Function,
+    Module,
+    TensorType,
+    Type,
+    Var,
+    binders,
+    post_order,
+    rewrite,
+    rewrite_type,
+)
+from ..ir.attributes import formulas, stated
+from ..ir.expr import with_function
+from ..ir.rewrite import with_binders
+from ..ir.types import type_leaves
+from ..ir.untyped import untyped
+from ..symbolic_int import Symbol, SymbolicInt, symbols_of, value_at
+from .infer import infer_types
+
+
+def symbols_of_type(t: Type | None) -> list[Symbol]:
+    """The symbols in the shapes of a type, in order of appearance."""
+    if t is None:
+        return []
+    return symbols_of(
+        d for leaf in type_leaves(t) if isinstance(leaf, TensorType) for d in leaf.shape if isinstance(d, int)
+    )
+
+
+def symbols_of_params(function: Function) -> list[Symbol]:
+    """The symbols in the types of a function's parameters, in order of appearance."""
+    found = [s for p in function.params for s in symbols_of_type(p.checked_type or p.type_annotation)]
+    return list(dict.fromkeys(found))
+
+
+def with_lengths(module: Module, values: Mapping[Symbol, int]) -> Module:
+    """The module in which each symbol is its number, in types and attributes; typed.
+
+    ::
+
+        def @main(%x: Tensor[(seq, 4), float32]) { reshape(%x, newshape=[4 * seq]) }      with seq = 3
+            ⇒  def @main(%x: Tensor[(3, 4), float32]) { reshape(%x, newshape=[12]) }
+
+    Raises IrError for a symbol without a number, and where the module does not hold for these numbers.
+    """
+    changed: dict[str, Any] = {}
+    for name, f in module.functions.items():
+        if not isinstance(f, Function | ExternFunction):
+            raise IrError(
+                f"@{name} has been lowered for lengths that only the run knows: its nests keep their formulas"
+            )
+        if isinstance(f, Function):
+            changed[name] = _function_at(f, values)
+    return infer_types(module.with_functions(changed)) if changed else module
+
+
+def _function_at(f: Function, values: Mapping[Symbol, int]) -> Function:
+    memo: dict[Expr, Expr] = {}
+    renamed: dict[Var, Var] = {}
+    for e in post_order(f):
+        for v in binders(e):
+            annotation = v.type_annotation
+            if symbols_of_type(annotation) or symbols_of_type(v.checked_type):
+                changed = None if annotation is None else _type_at(annotation, values)
+                memo[v] = renamed[v] = Var(v.name, changed, v.span, None, v.virtual_device)
+
+    def leave(old: Expr, new: Expr) -> Expr:
+        new = untyped(with_binders(new, renamed))
+        if isinstance(new, Call) and new.attrs is not None and formulas([v for _, v in stated(new.attrs)]):
+            return Call(new.op, new.args, _attributes_at(new.attrs, values), new.type_args, new.span)
+        if isinstance(new, Function) and new.ret_type is not None:
+            return with_function(new, ret_type=_type_at(new.ret_type, values))
+        return new
+
+    return rewrite(f, leave, memo=memo)
+
+
+def _type_at(t: Type, values: Mapping[Symbol, int]) -> Type:
+    def leaf(t: Type) -> Type:
+        if not isinstance(t, TensorType) or not any(isinstance(d, SymbolicInt) for d in t.shape):
+            return t
+        return TensorType(tuple(_number(d, values) for d in t.shape), t.dtype, t.span)
+
+    return rewrite_type(t, leaf)
+
+
+def _attributes_at(attrs: Any, values: Mapping[Symbol, int]) -> Any:
+    if isinstance(attrs, dict):
+        return {name: _value_at(v, values) for name, v in attrs.items()}
+    return dataclasses.replace(attrs, **{name: _value_at(v, values) for name, v in stated(attrs)})
+
+
+def _value_at(value: Any, values: Mapping[Symbol, int]) -> Any:
+    """An attribute: a number, or a list of lists at most."""
+    if not formulas([value]):
+        return value
+    if isinstance(value, tuple | list):
+        return type(value)(
+            tuple(_number(x, values) for x in v) if isinstance(v, tuple | list) else _number(v, values) for v in value
+        )
+    return _number(value, values)
+
+
+def _number(d: Any, values: Mapping[Symbol, int]) -> Any:
+    if not isinstance(d, SymbolicInt):
+        return d
+    missing = [s.name for s in symbols_of([d]) if s not in values]
+    if missing:
+        raise IrError(f"the length {missing[0]} is the extent of no input: its value is not known")
+    return int(value_at(d, values))
