@@ -17,6 +17,7 @@ from typing import Any
 from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Call, Constant, Expr, Op, TensorType, Tuple, TupleGetItem, Type, Var, post_order, rewrite
+from ...ir.dims import is_number
 from ...ops.base import Operator
 from ...ops.dtypes import is_float
 from ...ops.errors import RelationError
@@ -26,6 +27,7 @@ from .lengths import (
     Length,
     as_length,
     ceil,
+    elements_of,
     floor,
     larger_number,
     object_array,
@@ -70,6 +72,15 @@ def with_lengths(value: Value | None, inputs: Sequence[Value | None]) -> Value |
     if elements.size > _LARGEST or elements.shape != value.type.shape:
         return value
     return settled(value, elements)
+
+
+def extent_of_axis(x: Value, axis: int) -> Value:
+    """The extent along an axis, counted from the front, as an int64."""
+    d = x.shape[axis]
+    if is_number(d):
+        return Value.constant(np.array(d, "int64"))
+    extent = x.call("shape_of", dtype="int64").call("take", Value.constant(np.array(axis, "int64")), axis=0)
+    return settled(extent, elements_of([d]).reshape(())) if isinstance(d, int) else extent
 
 
 def settled(value: Value, elements: np.ndarray) -> Value:

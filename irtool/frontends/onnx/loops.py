@@ -26,8 +26,10 @@ from ...ir import (
     Var,
     post_order,
 )
+from ...ir.dims import is_number
 from ...ir.types import has_static_shapes
 from .invariants import lift_invariants
+from .lengths import extents_in
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from .names import RelayNames
 from .program import Functions, call_function
@@ -86,7 +88,7 @@ class _Loop:
         self.functions = functions
         self.spec = spec
         self.turns = _known_number(spec.count)
-        """How many turns there are at most, if that is known."""
+        """How many turns there are at most, if that is known: a number, or a formula of lengths."""
         begins = _known_number(spec.condition)
         if begins == 0:
             self.turns = 0
@@ -107,7 +109,7 @@ class _Loop:
             return self._recursion()
         except IrError as error:
             codes = {d.code for d in error.diagnostics}
-            if codes - {UnknownExtent} or self.turns is None or self.turns > _UNROLLED or self.decided:
+            if codes - {UnknownExtent} or not self._may_be_written_out(_UNROLLED) or self.decided:
                 raise
             return self._unrolled()
 
@@ -145,6 +147,10 @@ class _Loop:
             return self._function(number, asked if decided else None, handed, turn, fixed)
         raise IrError("the types of loop-carried values do not settle", code=UnknownExtent)
 
+    def _may_be_written_out(self, most: int) -> bool:
+        """True for a known number of turns that is not above `most`."""
+        return self.turns is not None and is_number(self.turns) and self.turns <= most
+
     def _name(self, k: int) -> str:
         return self.spec.names[k] if k < len(self.spec.names) and self.spec.names[k] else "state"
 
@@ -154,14 +160,15 @@ class _Loop:
         self, number: Value, asked: Value | None, handed: Sequence[Value], turn: Turn, fixed: set[int]
     ) -> list[Value]:
         spec = self.spec
-        if self.turns is not None and self.turns <= _UNROLLED and not self.decided:
+        if self._may_be_written_out(_UNROLLED) and not self.decided:
             unknown = [v for k, v in enumerate(handed) if not _is_static(v.tensor) and _is_static(spec.state[k].tensor)]
             if unknown or any(not _is_static(v.tensor) for v in turn.results):
                 return self._unrolled()
         changing = [k for k in range(len(handed)) if k not in fixed]
         whole = self.turns if asked is None else None
         stacks = [
-            _Stack.of(v, whole, k < len(spec.backward) and spec.backward[k], k) for k, v in enumerate(turn.results)
+            _Stack.of(v, whole, spec.count, k < len(spec.backward) and spec.backward[k], k)
+            for k, v in enumerate(turn.results)
         ]
         params = [number, *([asked] if asked else []), *(handed[k] for k in changing), *(k.sofar for k in stacks)]
         tests = [number.call("less", spec.count)] if spec.count is not None else []
@@ -202,7 +209,7 @@ class _Loop:
 
     def _with_static_turns(self, outside: Sequence[Expr]) -> list[Value] | None:
         """Few turns, each written out, where their numbers decide all extents inside; None if they do not."""
-        if self.turns is None or self.turns > _UNROLLED or self.decided:
+        if not self._may_be_written_out(_UNROLLED) or self.decided:
             return None
         try:
             results = self._unrolled()
@@ -213,7 +220,7 @@ class _Loop:
 
     def _with_sequences(self) -> list[Value]:
         """A loop that hands on sequences, whose lengths change: each turn is written out."""
-        if (self.spec.count is not None and self.turns is None) or self.condition is not None:
+        if (self.spec.count is not None and not is_number(self.turns)) or self.condition is not None:
             raise IrError("a loop hands on a sequence: the number of its turns must be known", code=UnknownExtent)
         if self.turns is not None and self.turns > _UNROLLED_LISTS:
             raise IrError(
@@ -256,20 +263,21 @@ class _Stack:
         sofar: the parameter that has them.
         start: its initial value.
         turns: how many there will be, and have their place already; None if that is not known.
+        count: the same number as a value.
     """
 
     sofar: Value
     start: Value
     turns: int | None
+    count: Value | None
     backward: bool
 
     @staticmethod
-    def of(one: Value, turns: int | None, backward: bool, number: int) -> _Stack:
+    def of(one: Value, turns: int | None, count: Value | None, backward: bool, number: int) -> _Stack:
         shape = one.extents("what a turn of a loop gives")
-        count = 0 if turns is None else turns
-        start = apply("zeros", shape=[count, *shape], dtype=one.dtype)
+        start = apply("zeros", shape=[0 if turns is None else turns, *shape], dtype=one.dtype)
         t = TensorType((ANY if turns is None else turns, *shape), one.dtype)
-        return _Stack(_variable(f"kept_{number}", t), start, turns, backward)
+        return _Stack(_variable(f"kept_{number}", t), start, turns, count, backward)
 
     def appended(self, one: Value, number: Value) -> Value:
         """The results with those of the turn of a number."""
@@ -278,7 +286,9 @@ class _Stack:
             both = (row, self.sofar) if self.backward else (self.sofar, row)
             return apply("concatenate", Tuple(tuple(v.expr for v in both)), axis=0)
         if self.backward:
-            number = Value.constant(np.int64(self.turns - 1)).call("subtract", number)
+            assert self.count is not None
+            last = _scalar(self.count).call("subtract", Value.constant(np.int64(1)))
+            number = last.call("subtract", number)
         place = number.call("reshape", newshape=[1, 1])
         return self.sofar.call("scatter_nd", place, row, mode="update")
 
@@ -348,6 +358,8 @@ def _is_same(handed: Value, on: Value) -> bool:
 
 
 def _known_number(v: Value | None) -> int | None:
+    if v is not None and v.lengths is not None and v.lengths.size == 1:
+        return extents_in(v.lengths)[0]
     if v is None or v.known is None or v.parameter or v.known.size != 1:
         return None
     return int(v.known.reshape(-1)[0])

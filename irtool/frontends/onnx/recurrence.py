@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Tuple
+from .length_values import extent_of_axis
 from .loops import LoopSpec, Turn, build_loop
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from .program import Functions
@@ -134,7 +135,7 @@ def _run(
     if cell.bias is not None:
         product = product.call("nn.bias_add", cell.bias)
     product = product.call("reshape", newshape=[steps if isinstance(steps, int) else -1, batch, gates])
-    count = Value.constant(np.int64(steps)) if isinstance(steps, int) else _extent(x)
+    count = extent_of_axis(x, 0)
     zeros = apply("zeros", shape=[batch, sequences.hidden], dtype=x.dtype)
     initial = [zeros if v is None else part(v, direction) for v in sequences.initial]
     lengths = sequences.lengths
@@ -154,10 +155,6 @@ def _run(
 
     spec = LoopSpec(count, None, initial, turn, [backward] * with_outputs, names=("h", "c"))
     return build_loop(functions, spec)
-
-
-def _extent(x: Value) -> Value:
-    return x.call("shape_of", dtype="int64").call("take", Value.constant(np.int64(0)), axis=0)
 
 
 def check_cell(

@@ -46,7 +46,7 @@ def _places(rows: Value, count: int, width: int, ascending: bool) -> tuple[Value
     positions = Value.constant(counted(count, "the slices"))
     is_self = apply("equal", positions.call("expand_dims", axis=0), positions.call("expand_dims", axis=1))
     is_same = apply("logical_or", is_same, is_self)  # NaN equals itself alone
-    none = Value.constant(np.int64(count))
+    none = Value.constant(count, "int64")
     first = apply("where", is_same, positions.call("expand_dims", axis=0), none).call("min", axis=[1])
     is_first = apply("equal", first, positions)
     if ascending:

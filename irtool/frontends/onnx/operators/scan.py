@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ....deferred import np
 from ....diagnostics import IrError
-from ....ir import Dim
+from ..length_values import extent_of_axis
 from ..loops import LoopSpec, Turn, build_loop
 from ..mistakes import DamagedModel
 from ..model import Graph
@@ -30,7 +30,7 @@ class Scan(OnnxOperator):
         graph = self._graph(inputs, num_scan_inputs)
         states = len(inputs) - num_scan_inputs
         flags = self._flags(directions, num_scan_inputs, "directions")
-        batch = inputs[0].extents("the first input of Scan", least=1)[0]
+        inputs[0].extents("the first input of Scan", least=1)
 
         def item(number: Value, _: Value | None, __: Sequence[Value]) -> Turn:
             own = [x.call("take", number, axis=0) for x in inputs]
@@ -38,7 +38,7 @@ class Scan(OnnxOperator):
             results = self._loop(graph, own[:states], own[states:], flags, [False] * len(graph.outputs), length)
             return Turn([], results)
 
-        return build_loop(self.graph.functions, LoopSpec(Value.constant(np.int64(batch)), None, [], item))
+        return build_loop(self.graph.functions, LoopSpec(extent_of_axis(inputs[0], 0), None, [], item))
 
     @since(9, 11, 16, 19, 21, 23, 24, 25)
     def along_axes(
@@ -100,8 +100,7 @@ class Scan(OnnxOperator):
         length: Value | None = None,
     ) -> list[Value]:
         """The last states, and the results of all turns along axis 0. Turns from `length` on give zeros."""
-        steps = _steps(scanned)
-        count = Value.constant(np.int64(steps)) if isinstance(steps, int) else _extent(scanned[0])
+        count = extent_of_axis(scanned[_counting(scanned)], 0)
 
         def turn(number: Value, _: Value | None, handed: Sequence[Value]) -> Turn:
             last = count.call("subtract", Value.constant(np.int64(1)))
@@ -120,18 +119,15 @@ class Scan(OnnxOperator):
         return build_loop(self.graph.functions, LoopSpec(count, None, states, turn, flags, names))
 
 
-def _steps(scanned: Sequence[Value]) -> Dim:
-    """The number of slices. Raises IrError if tensors have different numbers of them."""
+def _counting(scanned: Sequence[Value]) -> int:
+    """The tensor whose slices are counted, one of known extent if there is any. Raises IrError if tensors have different numbers of them."""
     for x in scanned:
         x.require_rank(1, "what Scan goes over", or_more=True)
-    known = {x.shape[0] for x in scanned if isinstance(x.shape[0], int)}
-    if len(known) > 1:
-        raise IrError(f"Scan goes over tensors with {sorted(known)} slices at once", code=DamagedModel)
-    return known.pop() if known else scanned[0].shape[0]
-
-
-def _extent(x: Value) -> Value:
-    return x.call("shape_of", dtype="int64").call("take", Value.constant(np.int64(0)), axis=0)
+    known = [k for k, x in enumerate(scanned) if isinstance(x.shape[0], int)]
+    extents = list(dict.fromkeys(scanned[k].shape[0] for k in known))
+    if len(extents) > 1:
+        raise IrError(f"Scan goes over tensors with {extents} slices at once", code=DamagedModel)
+    return known[0] if known else 0
 
 
 def _moved(x: Value, source: int, target: int) -> Value:
