@@ -242,6 +242,14 @@ def extent_of(symbol: Symbol) -> SymbolicInt:
     return SymbolicInt({(symbol,): 1})
 
 
+def alone(extent: SymbolicInt) -> Symbol | None:
+    """The symbol of a formula such as `2 * seq + 1`, whose value decides that of the symbol; None for other formulas."""
+    others = [m for m in extent.terms if m]
+    if len(others) != 1 or len(others[0]) != 1 or not isinstance(others[0][0], Symbol):
+        return None
+    return others[0][0]
+
+
 def value_at(value: int, values: Mapping[Symbol, Any]) -> Any:
     """The value of an extent for values of the symbols."""
     return value.at(values) if isinstance(value, SymbolicInt) else value

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import ConversionWarning, IrError, Span
-from ..symbolic_int import Symbol, SymbolicInt, extent_of, symbols_of, value_at
+from ..symbolic_int import Symbol, SymbolicInt, alone, extent_of, symbols_of, value_at
 from .dims import ANY, DimVar
 from .dtypes import numpy_dtype
 from .mistakes import ValueDoesNotFit
@@ -269,14 +269,17 @@ def _check_shape(array: np.ndarray, ty: TensorType, what: str, span: Span | None
 def _check_length(axis: int, extent: SymbolicInt, size: int, what: str, span: Span | None, sizes: Sizes) -> None:
     """A length is within its bounds and the same everywhere; a formula of lengths is checked where all of these are known."""
     symbols = extent.symbols()
-    if len(symbols) == 1 and extent == extent_of(symbol := next(iter(symbols))):
-        if not symbol.low <= size <= symbol.high:
+    if (symbol := alone(extent)) is not None:
+        factor, more = extent.terms[(symbol,)], extent.terms.get((), 0)
+        length, rest = divmod(size - more, factor)
+        if rest or not symbol.low <= length <= symbol.high:
+            meaning = "" if extent == extent_of(symbol) else f", which is {extent}"
             raise IrError(
-                f"{what}: axis {axis} is {size}, and {symbol.name} is from {symbol.low} to {symbol.high}",
+                f"{what}: axis {axis}{meaning}, is {size}, and {symbol.name} is from {symbol.low} to {symbol.high}",
                 span,
                 code=ValueDoesNotFit,
             )
-        sizes.setdefault(symbol, (size, what))
+        sizes.setdefault(symbol, (length, what))
     if any(s not in sizes for s in symbols):
         return
     expected = value_at(extent, {s: sizes[s][0] for s in symbols})

@@ -5,14 +5,18 @@ Positions are computed in float32, as ONNX Runtime does.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError
+from ...ir.attributes import formulas
+from ...symbolic_int import bound
 from .arithmetic import add, cast, multiply
 from .memory_limit import counted, filled, require_room
-from .mistakes import DamagedModel
+from .mistakes import DamagedModel, UnknownExtent
 from .value import Value
 
 
@@ -76,7 +80,27 @@ class AxisResize:
     @property
     def exact(self) -> bool:
         """True if the scale is the ratio of the extents."""
+        if formulas([self.size, self.target]):
+            scale = Fraction(self.scale) if math.isfinite(self.scale) else None
+            return scale is None or self.size * scale.numerator == self.target * scale.denominator
         return abs(self.target - self.scale * self.size) <= 1e-5 * self.target
+
+
+def scaled_length(size: int, scale: float) -> int:
+    """A length times a scale, rounded down. Raises IrError for a scale with which float32 rounds the products."""
+    exact = Fraction(float(np.float32(scale)))
+    if bound(size) * exact.numerator >= 1 << 24:
+        raise IrError(
+            f"{size} * {scale} has no formula; scales such as 2, 1.5 and 0.5 have one",
+            code=UnknownExtent,
+        )
+    return size * exact.numerator // exact.denominator
+
+
+def scale_of(size: int, target: int) -> float:
+    """The ratio of two extents, if all lengths have the same; else NaN: the extents decide."""
+    ratio = Fraction(bound(target), max(bound(size), 1))
+    return float(ratio) if size * ratio.numerator == target * ratio.denominator else math.nan
 
 
 def positions(a: AxisResize, coordinates: str) -> np.ndarray:

@@ -14,6 +14,9 @@ from typing import Any
 
 from ... import te
 from ...deferred import np
+from ...ir.attributes import formulas
+from ...ir.dims import is_number
+from ...symbolic_int import bound, larger, signs
 from ..base import RelationError
 
 METHODS = ("nearest_neighbor", "linear", "cubic")
@@ -78,7 +81,8 @@ class Method:
 class Map:
     """The affine map from positions of the result to positions of the source, which is `extent` long.
 
-    `whole`, where it is not 0, says that the source index is exactly `i // whole`.
+    `whole`, where it is not 0, says that the source index is exactly `i // whole`. Where the run knows extents, the other numbers may
+    be expressions of them.
     """
 
     extent: int
@@ -95,8 +99,10 @@ def map_axis(
 
     `exact` divides integers where nearest neighbours are repeated a whole number of times.
     """
-    scale = float(np.float32(extent / target)) if target else 0.0
     mode = method.coordinates
+    if formulas([extent, target]):
+        return _map_of_lengths(extent, target, method, exact)
+    scale = float(np.float32(extent / target)) if target else 0.0
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and target > 1):
         return Map(extent, 0.5, scale, -0.5)
     if mode == "pytorch_half_pixel":
@@ -113,6 +119,41 @@ def map_axis(
         return Map(extent, 0.0, 0.0, 0.5 * (start + end) * (extent - 1))
     repeated = exact and method.name == "nearest_neighbor" and extent > 0 and target % extent == 0 and target > 0
     return Map(extent, 0.0, scale, 0.0, target // extent if repeated else 0)
+
+
+def _map_of_lengths(extent: int, target: int, method: Method, exact: bool) -> Map:
+    """The map where the run knows an extent. Its numbers are constants where the ratio is, and expressions elsewhere."""
+    mode = method.coordinates
+    if mode == "tf_crop_and_resize":
+        raise RelationError(f"a region of an axis of {extent}, which only the run knows, has no constant bounds")
+    scale = _ratio(extent, target)
+    if mode == "half_pixel":
+        return Map(extent, 0.5, scale, -0.5)
+    if mode == "pytorch_half_pixel":
+        return Map(extent, _if_several(target, 0.5), _if_several(target, scale), _if_several(target, -0.5))
+    if mode == "align_corners":
+        return Map(extent, 0.0, _if_several(target, _ratio(extent - 1, larger(target - 1, 1))), 0.0)
+    if mode == "tf_half_pixel_for_nn":
+        return Map(extent, 0.5, scale, 0.0)
+    repeats = method.name == "nearest_neighbor" and exact and target % extent == 0
+    return Map(extent, 0.0, scale, 0.0, target // extent if repeats and is_number(target // extent) else 0)
+
+
+def _ratio(a: int, b: int) -> Any:
+    """`a / b` in float32: a number if it is the same for all lengths, else an expression."""
+    ratio = Fraction(bound(a), bound(b))
+    if a * ratio.denominator == b * ratio.numerator:
+        return float(np.float32(ratio.numerator / ratio.denominator))
+    a, b = (te.cast(te.const(d, "int64"), "float64") for d in (a, b))
+    return te.cast(a / b, "float32")
+
+
+def _if_several(count: int, value: Any) -> Any:
+    """`value` for an axis of more elements than one, else 0."""
+    if signs(count - 1) == {1}:
+        return value
+    value = value if isinstance(value, te.Expr) else te.const(value, "float32")
+    return te.select(te.const(count, "int64") > 1, value, te.const(0, "float32"))
 
 
 def positions(map: Map, target: int) -> Any:
@@ -197,10 +238,14 @@ def outside(map: Map, target: int) -> Any:
 def position_of(i: Any, map: Map) -> Any:
     """The source position of the index expression `i`, a float32 expression."""
     x = te.cast(i, "float32")
-    if map.shift:
-        x = x + te.const(map.shift, "float32")
-    x = x * te.const(map.scale, "float32")
-    return x + te.const(map.offset, "float32") if map.offset else x
+    if isinstance(map.shift, te.Expr) or map.shift:
+        x = x + _number(map.shift)
+    x = x * _number(map.scale)
+    return x + _number(map.offset) if isinstance(map.offset, te.Expr) or map.offset else x
+
+
+def _number(value: Any) -> Any:
+    return value if isinstance(value, te.Expr) else te.const(value, "float32")
 
 
 def nearest_of(position: Any, rounding: str) -> Any:
@@ -264,7 +309,10 @@ def division_of(map: Map, target: int, method: Method) -> Division | None:
     """
     if map.whole:
         return Division(1, 0, map.whole)
-    if target < 1 or map.extent < 1 or abs(map.offset) > _FARTHEST:
+    if any(isinstance(n, te.Expr) for n in (map.shift, map.scale, map.offset)):
+        return None
+    target = bound(target)  # the first taps of a shorter axis are the same
+    if target < 1 or (is_number(map.extent) and map.extent < 1) or abs(map.offset) > _FARTHEST:
         return None
     first_taps = _first_taps(map, target, method)
     scale = Fraction(map.scale).limit_denominator(2 * target)

@@ -6,11 +6,22 @@ from collections.abc import Sequence
 
 from ....deferred import np
 from ....diagnostics import IrError
+from ....ir.attributes import formulas
+from ....ir.dims import is_number
 from ..arithmetic import cast
 from ..counts import MOST
-from ..mistakes import DamagedModel
+from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
-from ..resampling import AxisResize, Filter, image_attributes, in_floats, is_image_filter, resample
+from ..resampling import (
+    AxisResize,
+    Filter,
+    image_attributes,
+    in_floats,
+    is_image_filter,
+    resample,
+    scale_of,
+    scaled_length,
+)
 from ..value import Value
 from .computed_resize import resize_to_computed
 
@@ -76,7 +87,7 @@ class Resize(OnnxOperator):
             bool(exclude_outside),
             extrapolation_value,
         )
-        if sizes is not None and sizes.known is None:
+        if sizes is not None and not sizes.is_determined("the sizes of Resize"):
             result = resize_to_computed(x, sizes, named, way) if keep_aspect_ratio_policy == "stretch" else None
             if result is not None:
                 return result
@@ -113,6 +124,9 @@ def scaled(
         if s == 1 and not cropped:
             continue  # for any extent
         size = x.extent(a, "the data of a resize")
+        if not is_number(size):
+            result.append(AxisResize(a, size, scaled_length(size, s), s, _region(regions, k, len(named))))
+            continue
         scaled_size = float(np.floor(np.float32(size) * np.float32(s)))
         if not scaled_size <= MOST:
             raise IrError(f"axis {a} of {x.tensor} times {s} is too long", code=DamagedModel)
@@ -130,6 +144,13 @@ def sized(
     shape = {a: x.extent(a, "the data of a resize") for a in axes}
     if any(n and not shape[a] for a, n in zip(axes, sizes, strict=True)):
         raise IrError(f"{x.tensor} has no elements to resize", code=DamagedModel)
+    if formulas([*sizes, *shape.values()]):
+        if policy != "stretch":
+            raise IrError("extents that only the run knows keep no ratio", code=UnknownExtent)
+        return [
+            AxisResize(a, shape[a], n, scale_of(shape[a], n), _region(regions, k, len(axes)))
+            for k, (a, n) in enumerate(zip(axes, sizes, strict=True))
+        ]
     ratios = [n / shape[a] if shape[a] else 1.0 for a, n in zip(axes, sizes, strict=True)]
     if policy != "stretch":
         if policy not in ("not_larger", "not_smaller"):
@@ -158,6 +179,12 @@ def resize(x: Value, axes: Sequence[AxisResize], way: Filter) -> Value:
         return x
     if (value := image_resize(x, changed, way)) is not None:
         return value
+    if formulas([[a.size, a.target] for a in changed]):
+        raise IrError(
+            f"{x.tensor} has no form in Relay with axes of other lengths and {way.coordinates} coordinates, unless they are "
+            "the spatial ones of an image",
+            code=UnknownExtent,
+        )
     wide = x if way.mode == "nearest" or x.dtype in ("float32", "float64") else cast(x, "float32")
     for a in sorted(changed, key=lambda a: a.target * 1.0 / a.size):
         wide = resample(wide, a, way)
@@ -177,7 +204,7 @@ def image_resize(x: Value, axes: Sequence[AxisResize], way: Filter) -> Value | N
         return None
     rounding = way.rounding
     if rounding == "simple":
-        if any(a.scale < 1 for a in axes):
+        if any(not a.scale >= 1 for a in axes):
             return None
         rounding = "floor"
     shape = [0, 0, *(x.extent(a, "the data of a resize") for a in range(2, x.rank))]
