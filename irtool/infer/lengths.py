@@ -10,7 +10,6 @@ from ..diagnostics import IrError
 from ..ir import (
     Call,
     Expr,
-    ExternFunction,
     Function,
     Module,
     TensorType,
@@ -27,6 +26,8 @@ from ..ir.rewrite import with_binders
 from ..ir.types import type_leaves
 from ..ir.untyped import untyped
 from ..symbolic_int import Symbol, SymbolicInt, symbols_of, value_at
+from ..tir.lengths import nest_with_lengths
+from ..tir.stmt import PrimFunc
 from .infer import infer_types
 
 
@@ -57,13 +58,12 @@ def with_lengths(module: Module, values: Mapping[Symbol, int]) -> Module:
     """
     changed: dict[str, Any] = {}
     for name, f in module.functions.items():
-        if not isinstance(f, Function | ExternFunction):
-            raise IrError(
-                f"@{name} has been lowered for lengths that only the run knows: its nests keep their formulas"
-            )
         if isinstance(f, Function):
             changed[name] = _function_at(f, values)
-    return infer_types(module.with_functions(changed)) if changed else module
+        elif isinstance(f, PrimFunc):
+            changed[name] = nest = nest_with_lengths(f, values)
+            nest.checked_type = None if f.checked_type is None else _type_at(f.checked_type, values)
+    return infer_types(module.with_functions(changed))
 
 
 def _function_at(f: Function, values: Mapping[Symbol, int]) -> Function:

@@ -273,9 +273,9 @@ def _check_length(axis: int, extent: SymbolicInt, size: int, what: str, span: Sp
         factor, more = extent.terms[(symbol,)], extent.terms.get((), 0)
         length, rest = divmod(size - more, factor)
         if rest or not symbol.low <= length <= symbol.high:
-            meaning = "" if extent == extent_of(symbol) else f", which is {extent}"
+            meaning = "" if extent == extent_of(symbol) else f" = {extent}"
             raise IrError(
-                f"{what}: axis {axis}{meaning}, is {size}, and {symbol.name} is from {symbol.low} to {symbol.high}",
+                f"{what}: axis {axis}{meaning} is {size}, and {symbol.name} is from {symbol.low} to {symbol.high}",
                 span,
                 code=ValueDoesNotFit,
             )

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..ir import Constant, TensorType
 from ..ir.meta import MetaNode
+from ..symbolic_int import SymbolicInt, bound
 from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, const
 from ..tir.kernel import Kernel
 from ..tir.stmt import (
@@ -226,7 +227,7 @@ class LoopNestPrinter:
         name = self.names[b] = self._unique(b.name)
         scope = f', scope="{b.scope}"' if b.scope in (Scope.THREAD, Scope.LOCAL, Scope.REGISTER) else ""
         # Small allocations are aligned to their size, rounded down to a power of two.
-        size = b.nbytes
+        size = bound(b.nbytes)
         align = f", align={1 << (size.bit_length() - 1)}" if 0 < size < _ALIGNMENT else ""
         return f"{name}: Buffer({self.pointers.get(b, b.name)}, {b.dtype}, {_list(b.shape)}, []{scope}{align})"
 
@@ -281,6 +282,8 @@ _LINE = object()
 
 def constant(value: int | float, dtype: str) -> str:
     """A literal: `3`, `3i64`, `0.5f32`, `True`."""
+    if isinstance(value, SymbolicInt):
+        return str(value)
     if dtype == "bool":
         return "True" if value else "False"
     if dtype == "int32":
