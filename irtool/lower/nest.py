@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..symbolic_int import signs
 from ..te import Compute, Tensor
 from ..te.reduction import Reducer
 from ..te.tensor import Extern
@@ -318,7 +319,7 @@ def simplify_nest(body: Stmt) -> Stmt:
     def change(s: Stmt) -> Stmt:
         if isinstance(s, If) and isinstance(s.cond, Const):
             return s.then if s.cond.value else (s.other or seq([]))
-        if isinstance(s, For) and isinstance(s.extent, Const) and s.extent.value <= 0:
+        if isinstance(s, For) and isinstance(s.extent, Const) and signs(s.extent.int_value) <= {-1, 0}:
             return seq([])
         return s
 

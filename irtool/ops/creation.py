@@ -13,6 +13,7 @@ from ..diagnostics import IrError
 from ..ir import Constant, TensorType, Type
 from ..ir.dims import ANY, Dim
 from ..ir.expr import MissingData
+from ..symbolic_int import bound
 from ..tir import dtypes
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .conversion import convert
@@ -326,7 +327,7 @@ class Trilu(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         x, k = inputs
-        far = max(x.shape[-2:])  # behind the last diagonal
+        far = max(map(bound, x.shape[-2:]))  # behind the last diagonal
         diagonal = k[()]
         low, high = dtypes.int_range(k.dtype)
         if far < high:  # else every k is within the matrix

@@ -13,7 +13,7 @@ from ..ir import TupleType, Type
 from ..tir.dtypes import accumulator_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .fourier import factors, not_a_number, second_step, turn, waves_of
-from .shapes import require_compatible, require_rank, tensor
+from .shapes import require_compatible, require_number, require_rank, tensor
 
 
 @operator("dft", "re_data", "im_data", pattern=Pattern.OPAQUE, attrs="DFTAttrs", level=3, declares_attrs=False)
@@ -56,6 +56,7 @@ class Dft(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         real, imaginary = inputs
         *batch, extent = real.shape
+        require_number(extent, "the length of a transform")
         if not extent:
             return [te.compute(x.shape, lambda *i, x=x: x[i], name="empty") for x in inputs]
         wide = accumulator_dtype(real.dtype)

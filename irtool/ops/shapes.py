@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..ir import IncompleteType, TensorType, TupleType, Type
-from ..ir.dims import ANY, Dim, DimExpr, DimVar, Int64, plain
+from ..ir.dims import ANY, Dim, DimExpr, DimVar, Int64, is_number, plain
 from ..symbolic_int import larger, smaller
 from .base import RelationError
 from .dtypes import is_float, is_integer
@@ -332,6 +332,12 @@ def require_numbers(type: TensorType | None, what: str = "the argument") -> None
     """RelationError if the tensor, where it is known, holds booleans or pointers, on which there is no arithmetic."""
     if type is not None and type.dtype.startswith(("bool", "handle")):
         raise RelationError(f"{what} must hold numbers, not {type.dtype}")
+
+
+def require_number(d: Dim, what: str) -> None:
+    """RelationError for an extent that only the run knows."""
+    if not is_number(d):
+        raise RelationError(f"{what} is {d}: a number is needed")
 
 
 def require_compatible(a: Dim, b: Dim, what: str) -> None:

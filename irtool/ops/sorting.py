@@ -12,6 +12,7 @@ from typing import Any, Literal
 from .. import te
 from ..deferred import np
 from ..ir import TensorType, TupleType, Type
+from ..symbolic_int import bound
 from ..tir import dtypes
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .dtypes import is_float, numpy_dtype
@@ -100,7 +101,7 @@ def merge_sort(ib: Any, extent: int, source: Any, target: Any, before: Any) -> A
     with ib.for_(extent) as i:
         ib.store(source, (i,), i)
     width = 1
-    while width < extent:
+    while width < bound(extent):
         with ib.for_(-(-extent // (2 * width))) as block:
             start = ib.let(block * (2 * width))
             middle = ib.let(te.minimum(start + width, extent))

@@ -15,6 +15,8 @@ from .. import te
 from ..deferred import np
 from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
+from ..ir.dims import is_number
+from ..symbolic_int import bound
 from ..tir import dtypes
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .dtypes import numpy_dtype
@@ -202,11 +204,16 @@ class Topk(Operator):
         shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
         names = [w for w in ("values", "indices") if self.ret_type in ("both", w)]
         types = {"values": x.dtype, "indices": self.dtype}
-        if k == 1 and x.shape[axis] > 1 and x.dtype != "bool" and (not self.is_ascend or not dtypes.is_float(x.dtype)):
+        if (
+            k == 1
+            and bound(x.shape[axis]) > 1
+            and x.dtype != "bool"
+            and (not self.is_ascend or not dtypes.is_float(x.dtype))
+        ):
             best = _best(x, axis, shape, self.is_ascend)
             return [te.compute(shape, lambda *i, w=w: te.cast(best[w][i], types[w]), name="topk") for w in names]
 
-        few = 0 < k * _SHARE < x.shape[axis] and x.dtype != "bool"
+        few = is_number(x.shape[axis]) and 0 < k * _SHARE < x.shape[axis] and x.dtype != "bool"
         in_heap = few and k <= _FEW
         taken = [x]
         if in_heap:

@@ -16,7 +16,7 @@ from ... import te
 from ...deferred import np
 from ...ir.attributes import formulas
 from ...ir.dims import is_number
-from ...symbolic_int import bound, larger, signs
+from ...symbolic_int import bound, signs
 from ..base import RelationError
 
 METHODS = ("nearest_neighbor", "linear", "cubic")
@@ -132,7 +132,7 @@ def _map_of_lengths(extent: int, target: int, method: Method, exact: bool) -> Ma
     if mode == "pytorch_half_pixel":
         return Map(extent, _if_several(target, 0.5), _if_several(target, scale), _if_several(target, -0.5))
     if mode == "align_corners":
-        return Map(extent, 0.0, _if_several(target, _ratio(extent - 1, larger(target - 1, 1))), 0.0)
+        return Map(extent, 0.0, _if_several(target, _ratio(extent - 1, target - 1)), 0.0)
     if mode == "tf_half_pixel_for_nn":
         return Map(extent, 0.5, scale, 0.0)
     repeats = method.name == "nearest_neighbor" and exact and target % extent == 0
@@ -141,6 +141,8 @@ def _map_of_lengths(extent: int, target: int, method: Method, exact: bool) -> Ma
 
 def _ratio(a: int, b: int) -> Any:
     """`a / b` in float32: a number if it is the same for all lengths, else an expression."""
+    if not bound(b):
+        return 0.0
     ratio = Fraction(bound(a), bound(b))
     if a * ratio.denominator == b * ratio.numerator:
         return float(np.float32(ratio.numerator / ratio.denominator))

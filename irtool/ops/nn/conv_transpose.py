@@ -11,7 +11,7 @@ from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim, plain
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..partial import meet_dims
-from ..shapes import add, compatible, floordiv, mul, sub
+from ..shapes import add, compatible, floordiv, mul, require_number, sub
 from .blocks import unfilled
 from .conv import Convolution, exactly
 from .convolve import convolve_transposed
@@ -45,6 +45,8 @@ class TransposedConvolution(Convolution):
         spatial: list[Dim] = []
         for i in range(self.rank):
             size = shape[2 + i]
+            if isinstance(kernel[i], int):
+                require_number(kernel[i], "the extent of a kernel")
             if size is not ANY:
                 reach = add(mul(strides[i], sub(size, 1)), dilated(kernel[i], dilation[i]))
                 size = add(sub(reach, add(*pads[i])), more[i])

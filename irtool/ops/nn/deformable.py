@@ -147,9 +147,12 @@ class DeformableConv2D(Operator):
                     zip((i, j), self.strides, (ky, kx), self.dilation, (pads[0][0], pads[1][0]), strict=True)
                 )
             ]
-            inside = [te.all(p >= 0.0, p < float(size)) for p, size in zip(positions, (height, width), strict=True)]
+            inside = [
+                te.all(p >= 0.0, p < te.const(size, "float32"))
+                for p, size in zip(positions, (height, width), strict=True)
+            ]
             clipped = [
-                te.minimum(te.maximum(p, 0.0), float(size - 1))
+                te.minimum(te.maximum(p, 0.0), te.const(size - 1, "float32"))
                 for p, size in zip(positions, (height, width), strict=True)
             ]
             low = [te.cast(te.floor(p), "int32") for p in clipped]

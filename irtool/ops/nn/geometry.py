@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from ...ir.dims import ANY, Dim, plain
+from ...ir.dims import ANY, Dim, is_number, plain
+from ...symbolic_int import bound, signs
 from ..base import RelationError
 from ..layout import Layout, LayoutError, convert_shape, convertible
 from ..shapes import add, floordiv, mul, sub
@@ -58,9 +59,14 @@ def reached(
 ) -> list[tuple[int, int]]:
     """Padding of each axis, with the part beyond it that windows reach in `ceil_mode`."""
     return [
-        (before, max(after, (o - 1) * s + (k - 1) * d + 1 - before - size))
+        (before, _further(after, (o - 1) * s + (k - 1) * d + 1 - before - size))
         for size, o, k, s, d, (before, after) in zip(sizes, out, kernel, strides, dilation, pads, strict=True)
     ]
+
+
+def _further(after: int, needed: int) -> int:
+    """The larger one, or where the run decides it, as much as is ever needed: padding that no window reaches changes nothing."""
+    return after if signs(after - needed) <= {0, 1} else max(after, bound(needed))
 
 
 def positions(size: Dim, pad: Dim, kernel: Dim, stride: Dim) -> Dim:
@@ -111,5 +117,7 @@ def single_window(size: int, kernel: int, pad: tuple[int, int], dilation: int, o
     """The end of the only window along an axis, counted from its first element, padding left out: some models pool over far
     more than the axis. None if `out` is not 1, or the window is dilated, starts inside the data, or is empty.
     """
+    if out != 1 or dilation != 1 or min(pad) < 0 or not is_number(size):
+        return None
     end = min(size, kernel - pad[0])
-    return end if out == 1 and dilation == 1 and min(pad) >= 0 and end > 0 else None
+    return end if end > 0 else None

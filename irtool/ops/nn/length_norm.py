@@ -9,6 +9,7 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
+from ...symbolic_int import bound
 from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import number_as
@@ -124,7 +125,7 @@ class LRN(Operator):
         self.require_odd()
         axis = self.axis % data.ndim
         wide = accumulator_dtype(data.dtype)
-        reach = min(self.size // 2, data.shape[axis])  # beyond are zeros only
+        reach = min(self.size // 2, bound(data.shape[axis]))  # beyond are zeros only
         near = te.reduce_axis(2 * reach + 1, name="near", window=True)
         padded = pad_axes(data, (axis,), ((reach, reach),))
 

@@ -7,6 +7,7 @@ from math import gcd
 from typing import Any
 
 from ... import te
+from ...ir.dims import is_number
 from ...tir.dtypes import accumulator_dtype, is_float
 from .geometry import single_window
 
@@ -127,7 +128,7 @@ def adaptive(x: Any, axes: Sequence[int], sizes: Sequence[int], average: bool) -
     bounds = [Bounds(x.shape[axis], out) for axis, out in zip(axes, sizes, strict=True)]
     every = range(len(axes))
     # Windows of different sizes are combined along one axis after the other: what they share of a row is combined once.
-    apart = [range(n, n + 1) for n in every if bounds[n].widest > 1 or bounds[n].out != x.shape[axes[n]]]
+    apart = [range(n, n + 1) for n in every if bounds[n].widest != 1 or bounds[n].out != x.shape[axes[n]]]
     groups = [every] if all(b.even for b in bounds) else apart
     total = x
     for group in groups:
@@ -177,7 +178,8 @@ class Bounds:
         self.size = size
         self.out = out
         self.even = not out or size % out == 0
-        self.widest = -(-(out - gcd(size, out) + size) // out) if out else 1
+        common = gcd(size, out) if is_number(size) and is_number(out) else out if self.even else 1
+        self.widest = -(-(out - common + size) // out) if out else 1
 
     def start(self, i: Any) -> Any:
         """First element of window `i`."""
