@@ -7,6 +7,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
+from ..symbolic_int import larger, signs, smaller
 from . import dtypes
 from .build import (
     as_expr,
@@ -30,7 +31,7 @@ def add(a: Operand, b: Operand) -> Expr:
     a, b = match(a, b)
     dtype = a.dtype
     if isinstance(a, Const) and isinstance(b, Const):
-        return folded(operator.add, a, b, dtype)
+        return folded("+", operator.add, a, b, dtype)
     if dtypes.is_float(dtype):
         return Binary("+", a, b, dtype)
     if dtype == "bool":
@@ -41,7 +42,7 @@ def add(a: Operand, b: Operand) -> Expr:
         if b.value == 0:
             return a
         if isinstance(a, Binary) and a.op == "+" and isinstance(a.b, Const):
-            return add(a.a, folded(operator.add, a.b, b, dtype))
+            return add(a.a, folded("+", operator.add, a.b, b, dtype))
     elif isinstance(a, Binary) and a.op == "+" and isinstance(a.b, Const):
         return add(add(a.a, b), a.b)
     elif isinstance(b, Binary) and b.op == "+" and isinstance(b.b, Const):
@@ -54,7 +55,7 @@ def sub(a: Operand, b: Operand) -> Expr:
     a, b = match(a, b)
     dtype = a.dtype
     if isinstance(a, Const) and isinstance(b, Const):
-        return folded(operator.sub, a, b, dtype)
+        return folded("-", operator.sub, a, b, dtype)
     if dtypes.is_float(dtype):
         return Binary("-", a, b, dtype)
     if dtype == "bool":
@@ -78,7 +79,7 @@ def mul(a: Operand, b: Operand) -> Expr:
     a, b = match(a, b)
     dtype = a.dtype
     if isinstance(a, Const) and isinstance(b, Const):
-        return folded(operator.mul, a, b, dtype)
+        return folded("*", operator.mul, a, b, dtype)
     if dtype == "bool":
         return logical_and(a, b)
     if isinstance(a, Const):
@@ -92,9 +93,9 @@ def mul(a: Operand, b: Operand) -> Expr:
             return b
         if isinstance(a, Binary) and isinstance(a.b, Const):
             if a.op == "*":
-                return mul(a.a, folded(operator.mul, a.b, b, dtype))
+                return mul(a.a, folded("*", operator.mul, a.b, b, dtype))
             if a.op == "+":
-                return add(mul(a.a, b), folded(operator.mul, a.b, b, dtype))
+                return add(mul(a.a, b), folded("*", operator.mul, a.b, b, dtype))
     return Binary("*", a, b, dtype)
 
 
@@ -107,7 +108,7 @@ def div(a: Operand, b: Operand) -> Expr:
         if b.value == 1:
             return a
         if isinstance(a, Const) and b.value != 0:
-            return folded(operator.truediv, a, b, a.dtype)
+            return folded("/", operator.truediv, a, b, a.dtype)
     return Binary("/", a, b, a.dtype)
 
 
@@ -120,7 +121,7 @@ def _integer_division(op: str, a: Operand, b: Operand, fold: Callable[[int, int]
     a, b = match(a, b)
     if isinstance(b, Const) and b.value != 0:
         if isinstance(a, Const):
-            return folded(fold, a, b, a.dtype)
+            return folded(op, fold, a, b, a.dtype)
         if b.value == 1:
             return a if op in QUOTIENTS else const(0, a.dtype)
     if isinstance(a, Const) and a.value == 0 and not isinstance(b, Const):
@@ -135,11 +136,11 @@ def floordiv(a: Operand, b: Operand) -> Expr:
         return Call("floor", (div(a, b),), a.dtype)
     if (
         isinstance(b, Const)
-        and b.value > 0
+        and signs(b.int_value) == {1}
         and isinstance(a, Binary)
         and a.op == "floordiv"
         and isinstance(a.b, Const)
-        and a.b.value > 0
+        and signs(a.b.int_value) == {1}
     ):
         return floordiv(a.a, Const(a.b.value * b.value, a.dtype))
     return _integer_division("floordiv", a, b, operator.floordiv)
@@ -175,7 +176,7 @@ def minimum(a: Operand, b: Operand) -> Expr:
     if a is b:
         return a
     if isinstance(a, Const) and isinstance(b, Const) and not dtypes.is_float(a.dtype):
-        return folded(min, a, b, a.dtype)
+        return folded("min", smaller, a, b, a.dtype)
     return Binary("min", a, b, a.dtype)
 
 
@@ -185,7 +186,7 @@ def maximum(a: Operand, b: Operand) -> Expr:
     if a is b:
         return a
     if isinstance(a, Const) and isinstance(b, Const) and not dtypes.is_float(a.dtype):
-        return folded(max, a, b, a.dtype)
+        return folded("max", larger, a, b, a.dtype)
     return Binary("max", a, b, a.dtype)
 
 
@@ -221,7 +222,7 @@ def _bitwise(op: str, a: Operand, b: Operand, fold: Callable[[int, int], int]) -
     if dtypes.is_float(a.dtype):
         raise TypeError(f"{op} on {a.dtype}")
     if isinstance(a, Const) and isinstance(b, Const):
-        return folded(fold, a, b, a.dtype)
+        return folded(op, fold, a, b, a.dtype)
     return Binary(op, a, b, a.dtype)
 
 

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..symbolic_int import SymbolicInt
+from ..symbolic_int import SymbolicInt, Undecided, signs
 from . import dtypes
 from .nodes import Binary, Cast, Const, Expr, Not, Operand, Select
 
@@ -75,17 +75,34 @@ def _literal_beside(value: Any, other: Any) -> Expr:
     return const(value, dtype)
 
 
-def folded(op: Callable[[Any, Any], Any], a: Const, b: Const, dtype: str) -> Const:
+def folded(sign: str, op: Callable[[Any, Any], Any], a: Const, b: Const, dtype: str) -> Expr:
+    """The result of an operation on literals. The run computes it where it is no formula: on floats, or if a length decides it."""
+    if isinstance(a.value, SymbolicInt) or isinstance(b.value, SymbolicInt):
+        try:
+            value = None if dtypes.is_float(dtype) else op(a.value, b.value)
+        except Undecided:
+            value = None
+        return Binary(sign, a, b, dtype) if value is None else const(value, dtype)
     return Const(dtypes.round_to(op(a.value, b.value), dtype), dtype)
 
 
 def _compare(op: str, a: Operand, b: Operand, fold: Callable[[Any, Any], bool]) -> Expr:
     a, b = match(a, b)
     if isinstance(a, Const) and isinstance(b, Const):
-        return const(fold(a.value, b.value), "bool")
+        outcomes = _outcomes(a, b, fold)
+        return const(outcomes.pop(), "bool") if len(outcomes) == 1 else Binary(op, a, b, "bool")
     if a is b and not dtypes.is_float(a.dtype):
         return const(op in ("<=", "=="), "bool")
     return Binary(op, a, b, "bool")
+
+
+def _outcomes(a: Const, b: Const, test: Callable[[Any, Any], bool]) -> set[bool]:
+    """The outcomes of a comparison of literals for all lengths."""
+    if not isinstance(a.value, SymbolicInt) and not isinstance(b.value, SymbolicInt):
+        return {test(a.value, b.value)}
+    if dtypes.is_float(a.dtype):
+        return {True, False}
+    return {test(sign, 0) for sign in signs(a.value - b.value)}
 
 
 def less(a: Operand, b: Operand) -> Expr:
