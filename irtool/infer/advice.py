@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from ..ir import Constant, Expr, TensorType, TupleType, Type
+from ..ir.types import type_leaves
 from ..ops.base import Operator
+from ..symbolic_int import symbols_of
 
 _SUFFIXES = {"float32": "f", "float64": "f64", "float16": "f16", "int64": "i64", "int32": "", "int16": "i16"}
 
@@ -17,7 +20,7 @@ def advice(operator: type[Operator], attrs: Any, arguments: Sequence[Expr], type
         return "a field of a tuple is written .0 behind it: nn.dropout(%x).0"
     if reason.startswith("the data types") and len(types) == 2:
         return _of_dtypes(arguments, types)
-    return _of_layout(attrs, types)
+    return _of_lengths(types, reason) or _of_layout(attrs, types)
 
 
 def wrong_count(operator: type[Operator], arguments: Sequence[Expr]) -> str:
@@ -31,6 +34,25 @@ def wrong_count(operator: type[Operator], arguments: Sequence[Expr]) -> str:
         w in f"{operator.explain_rule()} {operator.manual()}" for w in ("tuple", "tensors", "Tensors")
     ):
         return f"several tensors are one tuple: {operator.name}((%a, %b))"
+    return ""
+
+
+def _of_lengths(types: Sequence[Type], reason: str) -> str:
+    """The way out where lengths that only the run knows would have to be equal, or a multiple of a number."""
+    symbols = symbols_of(
+        d
+        for t in types
+        for leaf in type_leaves(t)
+        if isinstance(leaf, TensorType)
+        for d in leaf.shape
+        if isinstance(d, int)
+    )
+    names = [s.name for s in symbols if re.search(rf"\b{re.escape(s.name)}\b", reason)]
+    if len(names) > 1:
+        return f"equal lengths have one name: give {' and '.join(names)} the same name if they are equal in all runs"
+    divided = re.search(r"\b(\w+) / (\d+)", reason)
+    if divided and divided[1] in names:
+        return f"a length that is always a multiple of {divided[2]} is given as one: {divided[2]} * {divided[1]}"
     return ""
 
 

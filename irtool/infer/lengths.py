@@ -42,8 +42,8 @@ def symbols_of_type(t: Type | None) -> list[Symbol]:
 
 def symbols_of_params(function: Function) -> list[Symbol]:
     """The symbols in the types of a function's parameters, in order of appearance."""
-    found = [s for p in function.params for s in symbols_of_type(p.checked_type or p.type_annotation)]
-    return list(dict.fromkeys(found))
+    symbols = [s for p in function.params for s in symbols_of_type(p.checked_type or p.type_annotation)]
+    return list(dict.fromkeys(symbols))
 
 
 def with_lengths(module: Module, values: Mapping[Symbol, int]) -> Module:

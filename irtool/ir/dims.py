@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..symbolic_int import SymbolicInt
 
@@ -38,7 +38,7 @@ def plain(d: int) -> int:
     return int(d) if d.__class__ is Int64 else d
 
 
-def is_number(d: object) -> bool:
+def is_number(d: object) -> TypeGuard[int]:
     """True for an int that is the same in all runs: numbers of axes, of fields, of taps."""
     return isinstance(d, int) and d.__class__ is not SymbolicInt
 

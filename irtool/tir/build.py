@@ -102,7 +102,7 @@ def _outcomes(a: Const, b: Const, test: Callable[[Any, Any], bool]) -> set[bool]
         return {test(a.value, b.value)}
     if dtypes.is_float(a.dtype):
         return {True, False}
-    return {test(sign, 0) for sign in signs(a.value - b.value)}
+    return {test(sign, 0) for sign in signs(a.int_value - b.int_value)}
 
 
 def less(a: Operand, b: Operand) -> Expr:

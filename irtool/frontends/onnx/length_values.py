@@ -16,6 +16,7 @@ from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError
+from ...infer.infer import infer_expr
 from ...ir import Call, Constant, Expr, Op, TensorType, Tuple, TupleGetItem, Type, Var, post_order, rewrite
 from ...ir.dims import is_number
 from ...ops.base import Operator
@@ -55,9 +56,9 @@ def with_lengths(value: Value | None, inputs: Sequence[Value | None]) -> Value |
     if value is None or value.known is not None or value.lengths is not None or not isinstance(value.type, TensorType):
         return value
     present = [i for i in inputs if i is not None]
-    doubt = next((i.undecided for i in present if i.undecided), "")
+    doubt = next((i.doubt for i in present if i.doubt), "")
     if doubt:
-        return replace(value, undecided=doubt)
+        return replace(value, doubt=doubt)
     if not any(i.lengths is not None for i in present):
         return value
     if any(i.parameter or (i.known is None and i.lengths is None) for i in present):
@@ -65,9 +66,9 @@ def with_lengths(value: Value | None, inputs: Sequence[Value | None]) -> Value |
     known = {i.expr: i.known if i.lengths is None else i.lengths for i in present}
     try:
         elements = np.asarray(_evaluate(value.expr, known))
-    except Undecided as doubt_:
-        return replace(value, undecided=str(doubt_))
-    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError, IrError, RelationError):
+    except Undecided as error:
+        return replace(value, doubt=str(error))
+    except (TypeError, ValueError, ArithmeticError, IrError, RelationError):
         return value
     if elements.size > _LARGEST or elements.shape != value.type.shape:
         return value
@@ -192,7 +193,7 @@ def _evaluate(root: Expr, known: dict[Expr, Any]) -> Any:
     """The elements of an expression of inputs whose elements are known. Raises TypeError if there is no form of them."""
     names: dict[Expr, Expr] = {e: Var("x", e.checked_type, None, e.checked_type) for e in known}
     values: dict[Expr, Any] = {names[e]: v for e, v in known.items()}
-    for e in post_order(rewrite(root, lambda old, new: new, names.get)):
+    for e in post_order(infer_expr(rewrite(root, lambda old, new: new, names.get))):
         if e in values or isinstance(e, Op):
             continue
         if isinstance(e, Constant):

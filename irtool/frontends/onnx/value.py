@@ -44,7 +44,7 @@ class Value:
     items: tuple[Value, ...] | None = None
     lengths: np.ndarray | None = None
     """Its elements where they follow from lengths that only the run knows, an array of objects: see `lengths`."""
-    undecided: str = ""
+    doubt: str = ""
     """The comparison of lengths on which its elements depend, where that has no certain outcome."""
     guessed: bool = False
     """True where the rank is a guess, since extents that are open decide it: see `waiting`."""
@@ -140,9 +140,9 @@ class Value:
 
         Raises IrError, naming the input by `what`, if they depend on a comparison of lengths without a certain outcome.
         """
-        if self.undecided:
+        if self.doubt:
             raise IrError(
-                f"{what} depends on {self.undecided}, which holds for some lengths only",
+                f"{what} depends on {self.doubt}, which holds for some lengths only",
                 help="bound the length so that the comparison has one outcome",
                 code=UnknownExtent,
             )

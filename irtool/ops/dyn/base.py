@@ -72,7 +72,7 @@ def static_length(type: Type, what: str) -> int | None:
             f"{what} must be a vector of known length, not {vector}: the rank of the result depends on it"
         )
     require_few_axes(vector.shape[0], f"the length of {what}")
-    return int(vector.shape[0])  # type: ignore[arg-type]  # a number
+    return int(vector.shape[0])
 
 
 def unknown_shape(rank: int, dtype: str) -> TensorType:

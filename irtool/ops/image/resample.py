@@ -146,8 +146,8 @@ def _ratio(a: int, b: int) -> Any:
     ratio = Fraction(bound(a), bound(b))
     if a * ratio.denominator == b * ratio.numerator:
         return float(np.float32(ratio.numerator / ratio.denominator))
-    a, b = (te.cast(te.const(d, "int64"), "float64") for d in (a, b))
-    return te.cast(a / b, "float32")
+    dividend, divisor = (te.cast(te.const(d, "int64"), "float64") for d in (a, b))
+    return te.cast(dividend / divisor, "float32")
 
 
 def _if_several(count: int, value: Any) -> Any:

@@ -21,7 +21,7 @@ class Stored:
         self.tensor = tensor
         self.stored = stored
         self.read_as = Layout.parse(read_as)
-        self.shape = tuple(convert_shape(tensor.shape, stored, self.read_as))  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
+        self.shape: tuple[int, ...] = tuple(convert_shape(tensor.shape, stored, self.read_as))  # type: ignore[arg-type]  # a static shape: its dimensions are numbers
 
     def __getitem__(self, indices: Sequence[Any]) -> Any:
         return self.tensor[tuple(source_indices(indices, self.stored, self.read_as))]

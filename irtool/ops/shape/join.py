@@ -9,10 +9,21 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ...ir import TensorType, TupleType, Type
-from ...ir.dims import ANY, Dim
+from ...ir.dims import ANY, Dim, plain
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import require_dtype
-from ..shapes import compatible, floordiv, floormod, mul, normalize_axis, sub, sum_of, tensor, tensor_fields
+from ..shapes import (
+    compatible,
+    floordiv,
+    floormod,
+    mul,
+    normalize_axis,
+    require_number,
+    sub,
+    sum_of,
+    tensor,
+    tensor_fields,
+)
 from .partly_known import joined_known, split_known, stacked_known
 
 
@@ -153,7 +164,7 @@ class Split(Operator):
     def cuts(self, extent: int) -> list[int]:
         """The first index of every part, and the extent."""
         if isinstance(self.indices_or_sections, tuple):
-            return [0, *map(int, self.indices_or_sections), extent]
+            return [0, *map(plain, self.indices_or_sections), extent]
         part = extent // self.indices_or_sections
         return [k * part for k in range(self.indices_or_sections)] + [extent]
 
@@ -173,6 +184,7 @@ class Split(Operator):
     def _equal_parts(self, whole: Dim) -> list[Dim]:
         sections = self.indices_or_sections
         assert isinstance(sections, int)
+        require_number(sections, "the number of parts")
         if sections < 1:
             raise RelationError(f"a tensor cannot be split into {sections} parts")
         if sections > _MOST_PARTS:
@@ -185,7 +197,7 @@ class Split(Operator):
         assert isinstance(self.indices_or_sections, tuple)
         parts: list[Dim] = []
         begin = 0
-        for index in map(int, self.indices_or_sections):
+        for index in map(plain, self.indices_or_sections):
             if index <= begin:
                 raise RelationError(f"the indices {list(self.indices_or_sections)} do not ascend from 1")
             parts.append(index - begin)

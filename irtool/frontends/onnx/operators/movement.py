@@ -71,7 +71,7 @@ def parts_of(x: Value, axis: int, extents: Sequence[int] | None, number: int) ->
     if len(extents) == 1:
         return [x]
     ends = list(accumulate(extents[:-1]))
-    if 0 in extents:  # Relay splits at indices that ascend
+    if any(signs(d) != {1} for d in extents):  # Relay splits at indices that ascend
         return [
             x.call("strided_slice", begin=[b], end=[e], strides=[1], axes=[axis])
             for b, e in zip([0, *ends], [*ends, sum(extents)], strict=True)
