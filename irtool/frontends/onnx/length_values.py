@@ -75,12 +75,13 @@ def with_lengths(value: Value | None, inputs: Sequence[Value | None]) -> Value |
     return settled(value, elements)
 
 
-def extent_of_axis(x: Value, axis: int) -> Value:
-    """The extent along an axis, counted from the front, as an int64."""
+def extent_of_axis(x: Value, axis: int, dtype: str = "int64") -> Value:
+    """The extent along an axis, counted from the front."""
     d = x.shape[axis]
     if is_number(d):
-        return Value.constant(np.array(d, "int64"))
+        return Value.constant(d, dtype)
     extent = x.call("shape_of", dtype="int64").call("take", Value.constant(np.array(axis, "int64")), axis=0)
+    extent = extent if dtype == "int64" else extent.call("cast", dtype=dtype)
     return settled(extent, elements_of([d]).reshape(())) if isinstance(d, int) else extent
 
 

@@ -53,15 +53,18 @@ def require_tensors(t: Type, what: str) -> None:
 
 def require_room(shape: Sequence[int], what: str) -> None:
     """Raises IrError unless an array of that shape may be made while importing."""
-    if formulas(list(shape)):
-        raise IrError(
-            f"{what} would be an array of the shape {shown(shape)}, which only the run knows", code=UnknownExtent
-        )
+    require_numbers(shape, what)
     if any(d < 0 for d in shape) or _room(shape) > MOST_MADE:
         raise IrError(
             f"{what} would be an array of the shape {shown(shape)}: more than {MOST_MADE} elements",
             code=UnsupportedNode,
         )
+
+
+def require_numbers(extents: Sequence[int], what: str) -> None:
+    """Raises IrError if one of these extents is a length that only the run knows."""
+    if formulas(list(extents)):
+        raise IrError(f"{what}: {shown(extents)} has lengths that only the run knows", code=UnknownExtent)
 
 
 def require_steps(count: int, what: str) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from ....deferred import np
 from ....diagnostics import IrError
-from ....ir.dims import Dim
+from ....ir.dims import Dim, is_number
+from ....symbolic_int import signs
 from ..arithmetic import cast
+from ..length_values import extent_of_axis
 from ..memory_limit import filled
-from ..mistakes import DamagedModel
+from ..mistakes import DamagedModel, UnknownExtent
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value, apply
 from .choice import constant_number
@@ -37,17 +39,32 @@ def from_front(indices: Value, x: Value, axis: int) -> Value:
     """
     extent = x.shape[axis]
     if not isinstance(extent, int):
-        length = x.call("shape_of", dtype="int64").call("take", Value.constant(np.int64(axis)), axis=0)
-        return _counted(indices, cast(length, indices.dtype))
+        return _counted(indices, extent_of_axis(x, axis, indices.dtype))
     if indices.known is None or indices.parameter:
-        return _counted(indices, Value.constant(extent, indices.dtype))
+        return _counted(indices, extent_of_axis(x, axis, indices.dtype))
     known = indices.known
+    if not is_number(extent):
+        return _from_front_of_length(indices, x, axis, extent)
     if known.size and not (-extent <= int(known.min()) and int(known.max()) < extent):
         what = f"axis {axis} of {x.tensor} is indexed from {known.min()} to {known.max()}"
         raise IrError(f"{what}: an index is out of range", code=DamagedModel)
     if not known.size or known.min() >= 0:
         return indices
     return Value.constant(np.where(known < 0, known + extent, known), indices.dtype)
+
+
+def _from_front_of_length(indices: Value, x: Value, axis: int, extent: int) -> Value:
+    """Known indices along an axis of a length. Raises IrError if one is out of range for some lengths."""
+    known = indices.array("the indices")
+    lowest, highest = (int(known.min()), int(known.max())) if known.size else (0, 0)
+    if not (signs(extent - highest) == {1} and signs(extent + lowest) <= {0, 1}):
+        what = f"axis {axis} of {x.tensor} is indexed from {lowest} to {highest}"
+        raise IrError(
+            f"{what}: an index is out of range for some lengths",
+            help=f"bound the length below: it is at least {max(highest + 1, -lowest)}",
+            code=UnknownExtent,
+        )
+    return indices if lowest >= 0 else _counted(indices, extent_of_axis(x, axis, indices.dtype))
 
 
 def _counted(indices: Value, extent: Value) -> Value:
@@ -93,7 +110,7 @@ def index_tuples(indices: Value, x: Value, batch_dims: int = 0) -> Value:
         raise IrError(f"an index of {count} numbers is too long for {x.tensor}", code=DamagedModel)
     indexed = x.shape[batch_dims : batch_dims + count]
     if indices.known is None or indices.parameter or (indices.known.size and int(indices.known.min()) < 0):
-        if all(isinstance(d, int) for d in indexed):
+        if all(map(is_number, indexed)):
             length = Value.constant(np.array(indexed), indices.dtype)
         else:
             slices = {"begin": [batch_dims], "end": [batch_dims + count], "strides": [1], "axes": [0]}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ....deferred import np
 from ....diagnostics import IrError
 from ..arithmetic import add, cast, multiply, scalar, subtract
+from ..memory_limit import require_numbers
 from ..mistakes import DamagedModel, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value
@@ -50,6 +51,7 @@ def _to_pixels(points: Value, extents: Sequence[int], to_corners: bool) -> Value
     image.grid_sample takes halves away from zero.
     """
     shape = (1, -1) + (1,) * (points.rank - 2)
+    require_numbers(extents, "the extents of an image that is sampled")
     size = np.array(extents[::-1], "float64").reshape(shape)
     whole, offset = ((size - 1) / 2, (size - 1) / 2) if to_corners else (size / 2, (size - 1) / 2)
     pixels = add(multiply(points, Value.constant(whole, points.dtype)), Value.constant(offset, points.dtype))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ....deferred import np
+import math
+
 from ..arithmetic import scalar
 from ..operator import OnnxOperator, Result, onnx_operator, since
 from ..value import Value
@@ -21,7 +22,7 @@ class Softmax(OnnxOperator):
             flat = x.call("reshape", newshape=[1, -1])
         else:
             count = [x.extent(a, "the data of a softmax over several axes") for a in range(axis, x.rank)]
-            flat = x.call("reshape", newshape=[-1, int(np.prod(count))])
+            flat = x.call("reshape", newshape=[-1, math.prod(count)])
         return self._along(flat, 1).call("reshape_like", x)
 
     @since(13)
