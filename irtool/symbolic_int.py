@@ -413,6 +413,8 @@ def _quotient_by_formula(a: int, b: SymbolicInt) -> int:
     if not isinstance(a, SymbolicInt):
         if a == 0 or (a > 0 and signs(b - a) == {1}):
             return 0
+        if a < 0 and signs(b + a) <= {0, 1}:
+            return -1
     elif len(b.terms) == 1:
         ((divisor, k),) = b.terms.items()
         exact = {_without(m, divisor): j // k for m, j in a.terms.items() if _contains(m, divisor) and j % k == 0}

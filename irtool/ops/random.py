@@ -14,7 +14,7 @@ from ..ir import TensorType, TupleType, Type
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .conversion import convert
 from .dtypes import numpy_dtype
-from .shapes import tensor
+from .shapes import require_number, tensor
 from .threefry import ALL_ONES, STATE, generate, hash_words, split
 
 
@@ -40,7 +40,8 @@ def _hash_at(ib: Any, state: Any, counter: Sequence[Any]) -> list[Any]:
 
 
 def words(gen: Any, count: int) -> tuple[Any, Any]:
-    """te tensors: the next generator, and a vector of `count` random words."""
+    """te tensors: the next generator, and a vector of `count` random words. Raises RelationError for a count that only the run knows."""
+    require_number(count, "how many numbers are drawn")
 
     def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
         generator, (state, numbers) = ins[0], outs

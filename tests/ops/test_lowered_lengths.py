@@ -1,0 +1,98 @@
+"""Loop nests of lengths that only the run knows, for numbers of them, compute what the interpreter computes for these numbers.
+
+Each extent of an operator's cases becomes a length in turn. So a nest that has the bound of a length in the place of its formula is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.driver.operator_cases import inputs_of, module_of
+from irtool.infer import infer_types
+from irtool.infer.hints import annotate_params
+from irtool.interp.random_inputs import random_inputs
+from irtool.ir import Module, TensorType
+from irtool.ir.values import value_leaves
+from irtool.ops.base import Operator, operators
+from irtool.ops.cases import Case, cases_of
+from irtool.symbolic_int import symbolic
+
+HIGH = 16
+N = symbolic("n", 1, HIGH)
+MOST = 6
+"""Pairs of a case and an extent of each operator."""
+
+REFUSED = {
+    "dft": "the factors of the length are steps of the transform",
+    "stft": "the factors of the length are steps of the transform",
+    "nn.fifo_buffer": "how much stays of the buffer is a difference of extents",
+    "nn.sparse_conv2d": "weights that only the run knows are no constants",
+    "nn.sparse_dense": "blocks of weights are numbers",
+    "random.multinomial": "how many numbers are drawn decides the next key",
+    "random.normal": "how many numbers are drawn decides the next key",
+    "random.uniform": "how many numbers are drawn decides the next key",
+    "qnn.avg_pool2d": "its scales are constants",
+    "sparse_reshape": "the rank is a length",
+    "strided_set": "the rank is a length",
+    "unique": "the interpreter does not run its nest, whatever the extents are",
+}
+"""Operators of which a case has no nest, and the reason."""
+
+NAMES = [n for n in operators.names() if operators.get(n).compute is not Operator.compute and n not in REFUSED]
+
+
+def with_extent(case: Case, extent: int, d: int) -> Module:
+    module = irtool.parse(case.program)
+    params = {p: p.type_annotation for p in module["main"].params}
+    types = {p: TensorType(tuple(d if e == extent else e for e in t.shape), t.dtype) for p, t in params.items()}
+    return infer_types(annotate_params(module, "main", types))
+
+
+def lengths_of(name: str) -> Iterator[tuple[Case, int, Module]]:
+    for case in cases_of(operators.get(name)):
+        if case.refusal:
+            continue
+        try:
+            types = [p.checked_type for p in module_of(case)["main"].params]
+        except irtool.IrError:
+            continue
+        if not all(isinstance(t, TensorType) and t.is_static for t in types):
+            continue
+        for extent in sorted({d for t in types for d in t.shape if 1 < d <= HIGH}):
+            try:
+                yield case, extent, with_extent(case, extent, N)
+            except irtool.IrError:
+                continue  # the types need a number: see tests/infer/test_lengths.py
+
+
+def values_of(module: Module, inputs: list[Any]) -> list[np.ndarray]:
+    return [np.asarray(v) for v in value_leaves(irtool.evaluate(module, inputs))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nests_of_lengths(name: str) -> None:
+    for _, (case, extent, module) in zip(range(MOST), lengths_of(name), strict=False):
+        lowered = irtool.run_passes(module, "FuseOps,LowerTE")
+        for number in sorted({1, 2, 5, extent}):
+            try:
+                special = with_extent(case, extent, number)
+                own = number == extent  # values that a case states are for its own extent
+                inputs = inputs_of(case, special) if own else random_inputs(special["main"], 0)
+                expected = values_of(special, inputs)
+            except irtool.IrError:
+                continue  # not for this number
+            for want, got in zip(expected, values_of(lowered, inputs), strict=True):
+                assert got.shape == want.shape, f"{case.line} of {extent} at {number}"
+                rough = 2e-2 if want.dtype.itemsize == 2 else 1e-4
+                np.testing.assert_allclose(
+                    got.astype("float64"),
+                    want.astype("float64"),
+                    rough,
+                    rough,
+                    err_msg=f"{case.line} of {extent} at {number}",
+                )
