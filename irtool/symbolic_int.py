@@ -413,8 +413,6 @@ def _quotient_by_formula(a: int, b: SymbolicInt) -> int:
     if not isinstance(a, SymbolicInt):
         if a == 0 or (a > 0 and signs(b - a) == {1}):
             return 0
-        if a < 0 and signs(b + a) <= {0, 1}:
-            return -1
     elif len(b.terms) == 1:
         ((divisor, k),) = b.terms.items()
         exact = {_without(m, divisor): j // k for m, j in a.terms.items() if _contains(m, divisor) and j % k == 0}
@@ -427,6 +425,8 @@ def _quotient_by_formula(a: int, b: SymbolicInt) -> int:
                 factor = _simplest({_without(n, m): j // k})
                 if a - factor * b == 0:
                     return factor
+    if signs(a) == {-1} and signs(b) == {1}:
+        return -_quotient(b - 1 - a, b)
     if not signs(a) <= {0, 1} or signs(b) != {1}:
         raise Undecided(f"the quotient of {a} and {b}")
     if signs(a - b) == {-1}:

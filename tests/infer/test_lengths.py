@@ -33,6 +33,7 @@ REFUSED = {
     "nn.conv2d_transpose": "the extent of a kernel is a length",
     "nn.conv3d_transpose": "the extent of a kernel is a length",
     "nn.contrib_conv3d_winograd_weight_transform": "the depth of a kernel is compared with the tile's",
+    "unravel_index": "the number of axes is a length",
     "strided_slice": "an end counted from the back may lie before the begin",
 }
 """Operators of which a case is refused that holds for the numbers, and the reason."""

@@ -37,8 +37,14 @@ REFUSED = {
     "random.normal": "how many numbers are drawn decides the next key",
     "random.uniform": "how many numbers are drawn decides the next key",
     "qnn.avg_pool2d": "its scales are constants",
+    "nn.sparse_transpose": "two extents less one are compared with the number of rows",
+    "searchsorted": "rows of drawn numbers are not sorted",
     "sparse_reshape": "the rank is a length",
     "strided_set": "the rank is a length",
+    "vision.multibox_prior": "steps between boxes are quotients by an extent",
+    "vision.regular_non_max_suppression": "the number of classes is a length",
+    "vision.roi_align": "five numbers are read of each region",
+    "vision.roi_pool": "five numbers are read of each region",
     "unique": "the interpreter does not run its nest, whatever the extents are",
 }
 """Operators of which a case has no nest, and the reason."""

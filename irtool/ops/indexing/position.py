@@ -13,7 +13,7 @@ from ...ir.dims import ANY
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import number_as
 from ..relations import require_dtype
-from ..shapes import require_compatible, require_rank, tensor
+from ..shapes import require_compatible, require_number, require_rank, tensor
 from ..typical import below, extent_of
 from .bounds import require_elements
 from .take import require_integers
@@ -61,6 +61,8 @@ class UnravelIndex(Operator):
         require_integers(data, "data")
         require_integers(shape, "shape")
         require_rank(shape, 1, "shape")
+        if isinstance(shape.shape[0], int):
+            require_number(shape.shape[0], "the number of axes")
         if len(data.shape) > 1:
             raise RelationError(f"data must be a vector or a scalar, not {data}")
         return TensorType((shape.shape[0], *data.shape), data.dtype)
