@@ -16,13 +16,15 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeVar
 
-import numpy as np
+from .deferred import np
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,8 +34,21 @@ MOST_POINTS: Final = 1 << 16
 _EXACT: Final = 1 << 62
 """Magnitudes below which values are computed in int64."""
 
+_MOST_FACTORS: Final = 8
+"""The greatest exponent of a power that is a formula."""
+
+_OPERATORS: Final = {
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "**": operator.pow,
+}
+
 _STRICT, _ESTIMATE, _PROOF = range(3)
 _mode: ContextVar[int] = ContextVar("mode", default=_STRICT)
+_shift: ContextVar[int] = ContextVar("shift", default=0)
 
 
 class Undecided(Exception):
@@ -59,7 +74,20 @@ def _in_mode(mode: int, function: F) -> F:
         finally:
             _mode.reset(token)
 
-    return wrapper  # type: ignore[return-value]
+    return wrapper  # type: ignore[return-value]  # functools.wraps does not keep the type variable
+
+
+@contextmanager
+def shifted(by: int) -> Iterator[None]:
+    """Makes the `int` values of new formulas those of lengths that many below the upper bounds, for tests.
+
+    A build in which anything depends on them, other than by the formulas, differs from one without.
+    """
+    token = _shift.set(by)
+    try:
+        yield
+    finally:
+        _shift.reset(token)
 
 
 @dataclass(frozen=True)
@@ -87,14 +115,23 @@ Terms = Mapping[Monomial, int]
 class SymbolicInt(int):
     """A sum of products of atoms with integer coefficients.
 
-    The `int` value is the formula at the upper bounds of the symbols. Only estimates may read it; `bound` is the greatest value.
+    Attributes:
+        terms: the sum.
+        at_bounds: the formula at the upper bounds of the symbols, which estimates read; `bound` is the greatest value.
+
+    The `int` value, which nobody may read, is the same; within `shifted`, it is that of other lengths.
     """
 
     terms: Terms
+    at_bounds: int
 
     def __new__(cls, terms: Terms) -> SymbolicInt:
-        self = super().__new__(cls, sum(k * math.prod(_high(a) for a in m) for m, k in terms.items()))
+        at_bounds = sum(k * math.prod(_high(a, 0) for a in m) for m, k in terms.items())
+        by = _shift.get()
+        value = sum(k * math.prod(_high(a, by) for a in m) for m, k in terms.items()) if by else at_bounds
+        self = super().__new__(cls, value)
         self.terms = terms
+        self.at_bounds = at_bounds
         return self
 
     def __reduce__(self) -> Any:
@@ -118,7 +155,7 @@ class SymbolicInt(int):
         return format(str(self), spec)
 
     def __hash__(self) -> int:
-        return int.__hash__(self)
+        return hash(self.at_bounds)
 
     # -- arithmetic
 
@@ -172,6 +209,72 @@ class SymbolicInt(int):
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
+    def __lshift__(self, other: Any) -> Any:
+        return self * (1 << other) if type(other) is int else self._at_bounds("<<", other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self // (1 << other) if type(other) is int else self._at_bounds(">>", other)
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if type(other) is int and 0 <= other <= _MOST_FACTORS and modulus is None:
+            return math.prod([self] * other)
+        return self._at_bounds("**", other)
+
+    def __and__(self, other: Any) -> Any:
+        if type(other) is int and other >= 0 and other & (other + 1) == 0:
+            return self % (other + 1)
+        return self._at_bounds("&", other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        return self._at_bounds("|", other)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Any) -> Any:
+        return self._at_bounds("^", other)
+
+    __rxor__ = __xor__
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self._at_bounds("<<", other, True)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._at_bounds(">>", other, True)
+
+    def __rpow__(self, other: Any, modulus: Any = None) -> Any:
+        return self._at_bounds("**", other, True)
+
+    # -- numbers without a formula, which estimates compute with
+
+    def __int__(self) -> int:
+        if _mode.get() != _ESTIMATE:
+            raise Undecided(f"the number of {self}")
+        return self.at_bounds
+
+    def __float__(self) -> float:
+        return float(self.__int__())
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.__int__() / _number(other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _number(other) / self.__int__()
+
+    def bit_length(self) -> int:
+        """The bits of the greatest value in an estimate."""
+        return self.__int__().bit_length()
+
+    def _at_bounds(self, op: str, other: Any, is_reflected: bool = False) -> Any:
+        """The result for numbers in an estimate. Raises Undecided in other modes: it has no formula."""
+        if not isinstance(other, int):
+            return NotImplemented
+        a, b = (other, self) if is_reflected else (self, other)
+        if _mode.get() != _ESTIMATE:
+            raise Undecided(f"{a} {op} {b}")
+        return _OPERATORS[op](int(a), int(b))
+
     # -- comparisons
 
     def __eq__(self, other: object) -> bool:
@@ -208,7 +311,7 @@ class SymbolicInt(int):
         mode = _mode.get()
         if mode == _STRICT:
             raise Undecided(f"{self} compared with {other}")
-        return mode == _ESTIMATE and test(int(difference))
+        return mode == _ESTIMATE and test(difference.at_bounds)
 
     def __bool__(self) -> bool:
         return signs(self) != {0}
@@ -270,7 +373,7 @@ def bound(value: int) -> int:
         return value
     symbols = sorted(value.symbols(), key=lambda s: s.name)
     if _count_points(symbols) > MOST_POINTS:
-        return int(interval(value)[1])
+        return math.floor(interval(value)[1])
     return int(np.max(value.at(_grid(symbols))))
 
 
@@ -282,6 +385,86 @@ def smaller(a: int, b: int) -> int:
 def larger(a: int, b: int) -> int:
     """The larger of two extents. Raises Undecided if this depends on the symbols."""
     return b if smaller(a, b) is a else a
+
+
+def holds(compare: Callable[[float, float], bool], a: float, b: float) -> bool:
+    """True if the comparison, such as `operator.lt`, holds for all values of the symbols, in every mode."""
+    if not isinstance(a, SymbolicInt) and not isinstance(b, SymbolicInt):
+        return compare(a, b)
+    if isinstance(a, int) and isinstance(b, int):
+        return all(compare(sign, 0) for sign in signs(a - b))
+    return compare(a, b)  # one of them is infinite
+
+
+def least(*values: float) -> float:
+    """The minimum of limits, or a limit below all of them if the run decides which one is the minimum."""
+    return _extreme(values, operator.le, 0)
+
+
+def greatest(*values: float) -> float:
+    """The maximum of limits, or a limit above all of them if the run decides which one is the maximum."""
+    return _extreme(values, operator.ge, 1)
+
+
+def _extreme(values: Sequence[float], compare: Callable[[float, float], bool], end: int) -> float:
+    for v in values:
+        if all(holds(compare, v, w) for w in values):
+            return v
+    ends = [interval(v)[end] if isinstance(v, int) else v for v in values]
+    limit = max(ends) if end else min(ends)
+    return float(limit) if math.isinf(limit) else (math.floor, math.ceil)[end](limit)
+
+
+def greatest_common_divisor(*values: int) -> int:
+    """A divisor of all these integers: the greatest of constants; of formulas the common factors of all terms."""
+    if not any(isinstance(v, SymbolicInt) for v in values):
+        return math.gcd(*values)
+    terms = [(m, k) for v in values for m, k in _terms(v).items()]
+    common = list(terms[0][0])
+    for m, _ in terms[1:]:
+        common = [a for n, a in enumerate(common) if common[: n + 1].count(a) <= m.count(a)]
+    return _simplest({tuple(common): math.gcd(*(k for _, k in terms))})
+
+
+def is_known(value: int) -> bool:
+    """True for an extent that the build knows."""
+    return not isinstance(value, SymbolicInt)
+
+
+def as_integer(limit: float) -> int:
+    """A finite limit as an integer, with its formula."""
+    return limit if isinstance(limit, int) else int(limit)
+
+
+def ascending(values: Iterable[int]) -> list[int]:
+    """The extents in an order in which none is greater than the next one, without equal ones. Raises Undecided without such an order."""
+    order: list[int] = []
+    for v in values:
+        if v not in order:
+            place = next((n for n, w in enumerate(order) if holds(operator.le, v, w)), len(order))
+            order.insert(place, v)
+    for a, b in itertools.pairwise(order):
+        if not holds(operator.le, a, b):
+            raise Undecided(f"{a} compared with {b}")
+    return order
+
+
+def clamp(value: int, low: int, high: int) -> int:
+    """The closest integer in the range. Raises Undecided if this depends on the symbols."""
+    return smaller(larger(value, low), high)
+
+
+def none_if_undecided(function: F) -> F:
+    """Decorates a function that returns None for forms that it does not support: forms that depend on unknown lengths are among them."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Undecided:
+            return None
+
+    return wrapper  # type: ignore[return-value]  # functools.wraps does not keep the type variable
 
 
 def signs(value: int) -> set[int]:
@@ -451,8 +634,21 @@ def _symbols(atom: Atom) -> set[Symbol]:
     return set().union(*(x.symbols() for x in (atom.dividend, atom.divisor) if isinstance(x, SymbolicInt)))
 
 
-def _high(atom: Atom) -> int:
-    return atom.high if isinstance(atom, Symbol) else int(atom.dividend) // int(atom.divisor)
+def _high(atom: Atom, below: int) -> int:
+    """The value of an atom at the upper bounds of the symbols, or at lengths that many below them."""
+    if isinstance(atom, Symbol):
+        return max(atom.low, atom.high - below)
+    if below:
+        return int.__int__(atom.dividend) // int.__int__(atom.divisor)
+    return _number_at_bounds(atom.dividend) // _number_at_bounds(atom.divisor)
+
+
+def _number_at_bounds(value: int) -> int:
+    return value.at_bounds if isinstance(value, SymbolicInt) else value
+
+
+def _number(value: Any) -> Any:
+    return value.__int__() if isinstance(value, SymbolicInt) else value
 
 
 def _text(atom: Atom) -> str:

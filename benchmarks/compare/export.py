@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,8 +110,9 @@ NETWORKS = {
 }
 
 
-def export(network: Network, name: str, folder: Path) -> Path:
-    """The ONNX file of a network, `NAME.onnx` in the folder, with its inputs in `NAME.npz`; made where it is missing.
+def export(network: Network, name: str, folder: Path, axes: Mapping[int, str] | None = None) -> Path:
+    """The ONNX file of a network, `NAME.onnx` in the folder, with its inputs in `NAME.npz`; made where it is missing. `axes`: names of
+    axes of all inputs whose extents stay open.
 
     Weights and inputs are random, of a fixed seed, so the file is the same each time with the same torch.
     """
@@ -134,7 +135,7 @@ def export(network: Network, name: str, folder: Path) -> Path:
     partial = folder / f"{name}.part.onnx"
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _write(model, inputs, partial)
+        _write(model, inputs, partial, axes or {})
     np.savez(folder / f"{name}.npz", **{n: v.numpy() for n, v in inputs.items()})
     partial.rename(path)
     return path
@@ -149,11 +150,13 @@ def _reset(model: Any) -> None:
             layer.reset_parameters()
 
 
-def _write(model: Any, inputs: dict[str, Any], path: Path) -> None:
+def _write(model: Any, inputs: dict[str, Any], path: Path, axes: Mapping[int, str]) -> None:
     """Writes the file with the exporter by tracing, or with the newer one where that lacks an operator."""
     import torch
 
-    export_options = {"input_names": list(inputs), "external_data": False}
+    export_options: dict[str, Any] = {"input_names": list(inputs), "external_data": False}
+    if axes:
+        export_options["dynamic_axes"] = {n: dict(axes) for n in inputs}
     try:
         torch.onnx.export(model, tuple(inputs.values()), str(path), opset_version=17, dynamo=False, **export_options)
     except torch.onnx.errors.UnsupportedOperatorError:

@@ -29,6 +29,7 @@ from ..plugin.origin import is_outside
 from ..tir.program import Program
 from ..tir.vector_target import SIZES, VectorTarget
 from .flags import flag, merge_flags, read_flag, show_flag
+from .interface.lengths import length_names
 from .sources import Built, Draw, EntryPoint, Parameter, Request, Sample, Sources, entry_points
 from .timing import TimingConditions, TimingJob
 
@@ -58,6 +59,7 @@ __all__ = [
     "entry_points",
     "find_backend",
     "flag",
+    "length_names",
     "merge_flags",
 ]
 
@@ -65,8 +67,11 @@ __all__ = [
 class Runnable(Protocol):
     """A compiled network in this process. Only one thread at a time calls it."""
 
-    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
-        """Runs an entry point on contiguous numpy arrays. Raises ToolError if it reports an error."""
+    def run(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "", lengths: Sequence[int] = ()
+    ) -> None:
+        """Runs an entry point on contiguous numpy arrays, for lengths that the run decides, if its shapes have some. Raises ToolError
+        if it reports an error."""
 
 
 @runtime_checkable
@@ -76,7 +81,14 @@ class Reentrant(Protocol):
     def workspace(self, arena_bytes: int) -> Any:
         """Memory for one run at a time, for a network whose arena has `arena_bytes`."""
 
-    def run_in(self, workspace: Any, inputs: Sequence[Any], outputs: Sequence[Any], function: str) -> None:
+    def run_in(
+        self,
+        workspace: Any,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        function: str,
+        lengths: Sequence[int] = (),
+    ) -> None:
         """As `Runnable.run`, in a workspace; `function` is the entry point's `run_with`."""
 
 

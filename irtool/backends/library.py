@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..diagnostics import ToolError
-from ..tir.program import FAILED
+from ..tir.program import FAILED, LENGTH_ERROR
 from .interface.memory import ALIGNMENT
 
 ERRORS = {
     1: "the workspace is too small (a recursion went too deep?)",
     2: "the weights are not set",
     3: "the weights file cannot be opened or read",
+    LENGTH_ERROR: "a length is outside of its bounds",
     FAILED: "a branch was taken that is impossible with the shapes that the program was built for",
 }
 
@@ -58,14 +59,17 @@ class CompiledFunctions:
         """The function of that name, which returns an int. Raises ToolError for a missing function."""
         raise NotImplementedError
 
-    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "") -> None:
-        """Runs an entry point (`NAME_run` by default) on contiguous numpy arrays of the right dtypes and sizes. Raises ToolError
-        if it reports an error."""
+    def run(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], function: str = "", lengths: Sequence[int] = ()
+    ) -> None:
+        """Runs an entry point (`NAME_run` by default) on contiguous numpy arrays of the right dtypes and sizes, for these lengths.
+        Raises ToolError if it reports an error."""
         entry = self._entries.get(function)
         if entry is None:
-            entry = self._function(function or f"{self._name}_run", [ctypes.c_void_p] * (len(inputs) + len(outputs)))
+            tensors = [ctypes.c_void_p] * (len(inputs) + len(outputs))
+            entry = self._function(function or f"{self._name}_run", [ctypes.c_int64] * len(lengths) + tensors)
             self._entries[function] = entry
-        code = entry(*map(_address, inputs), *map(_address, outputs))
+        code = entry(*lengths, *map(_address, inputs), *map(_address, outputs))
         if code:
             raise _failure(code)
 
@@ -77,14 +81,22 @@ class CompiledFunctions:
         memory = np.empty(size, np.uint8)
         return Workspace(memory.ctypes.data, size, memory)
 
-    def run_in(self, workspace: Workspace, inputs: Sequence[Any], outputs: Sequence[Any], function: str) -> None:
+    def run_in(
+        self,
+        workspace: Workspace,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        function: str,
+        lengths: Sequence[int] = (),
+    ) -> None:
         """As `run`, in a workspace; `function` is the entry point that takes one (`NAME_run_with`)."""
         entry = self._entries_in.get(function)
         if entry is None:
             tensors = [ctypes.c_void_p] * (len(inputs) + len(outputs))
-            entry = self._function(function, [ctypes.c_void_p, ctypes.c_size_t, *tensors])
+            own = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int64] * len(lengths)]
+            entry = self._function(function, [*own, *tensors])
             self._entries_in[function] = entry
-        code = entry(workspace[0], workspace[1], *map(_address, inputs), *map(_address, outputs))
+        code = entry(workspace[0], workspace[1], *lengths, *map(_address, inputs), *map(_address, outputs))
         if code:
             raise _failure(code)
 

@@ -14,9 +14,15 @@ _SHOWN = 4000
 
 
 def run_program(
-    program: Path, weights: Path | None, inputs: Sequence[Any], outputs: int, runner: Sequence[str] = ()
+    program: Path,
+    weights: Path | None,
+    inputs: Sequence[Any],
+    outputs: int,
+    runner: Sequence[str] = (),
+    lengths: Sequence[str] = (),
 ) -> list[bytes]:
-    """The bytes of each output, for contiguous arrays as inputs. `runner`: words before the program, such as an emulator.
+    """The bytes of each output, for contiguous arrays as inputs. `runner`: words before the program, such as an emulator; `lengths`: those that
+    the run decides, in the order in which the program takes them.
 
     Raises ToolError with the program's message if its exit code is not 0, as under a sanitizer.
     """
@@ -29,6 +35,7 @@ def run_program(
             *runner,
             program.resolve(),
             *([weights.resolve()] if weights else []),
+            *lengths,
             *read,
             *written,
         ]

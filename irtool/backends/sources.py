@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..symbolic_int import Symbol
 from ..tir.program import HostFunction, Program, Slot
 
 
@@ -85,14 +86,15 @@ class Request:
     Attributes:
         name: prefix of files and symbols; one that `Backend.fit_name` leaves unchanged.
         emit: the output, one of the backend's `emits`.
-        sample: the random inputs of an entry with the interpreter's outputs. Raises IrError if they exceed this machine's memory.
+        sample: the random inputs of an entry with the interpreter's outputs, for values of the lengths that a run decides. Raises IrError if
+            they exceed this machine's memory.
         folder: an empty folder in which `emit` may begin the work of `build`; None: it writes only.
         resources: resources to release if the build ends early.
     """
 
     name: str
     emit: str
-    sample: Callable[[HostFunction], Sample]
+    sample: Callable[[HostFunction, Mapping[Symbol, int]], Sample]
     folder: Path | None = None
     resources: ExitStack = field(default_factory=ExitStack)
 

@@ -10,6 +10,7 @@ from typing import Any
 from ..backends.base import TimingConditions
 from ..driver.options import Options
 from ..ir import Module
+from ..symbolic_int import bound
 from ..tune.kernels import Tunable, find_kernels
 from .record import KernelTimes, Times
 
@@ -83,8 +84,8 @@ def measure_kernels(
 
 def _times(k: Tunable, rounds: list[float]) -> KernelTimes:
     kernel = k.kernel
-    nbytes = sum(b.nbytes for b in kernel.params)
+    nbytes = sum(bound(b.nbytes) for b in kernel.params)
     out = kernel.outputs[0]
     result = f"{out.dtype}[{', '.join(map(str, out.shape))}]"
-    facts = kernel.name, list(kernel.operators), k.strategy, k.calls, kernel.macs, nbytes, result
+    facts = kernel.name, list(kernel.operators), k.strategy, k.calls, bound(kernel.macs), nbytes, result
     return KernelTimes(rounds, *facts, list(k.nodes))

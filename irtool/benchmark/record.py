@@ -61,6 +61,17 @@ class KernelTimes(Times):
 
 
 @dataclass
+class LengthTimes(Times):
+    """The compiled network at some lengths that the run decides.
+
+    Attributes:
+        lengths: by name.
+    """
+
+    lengths: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
 class Peak:
     """Of one core: multiply-adds of float32 (counted as two operations) and bytes copied, a second."""
 
@@ -81,6 +92,7 @@ class Record:
         kernels: those that were measured, most time first.
         sequence: numbers of kernels, one for each step that calls one, in their order; those of a loop stand there once.
         repeats: how often a run executes each of these steps; empty: once each, in records that did not count.
+        by_length: the compiled network at several lengths that the run decides; `whole` is at those of the inputs, by default the greatest.
         skipped: kernels without loops of ours, which are in `whole` only.
     """
 
@@ -94,10 +106,14 @@ class Record:
     repeats: list[int] = field(default_factory=list)
     skipped: int = 0
     peak: Peak | None = None
+    by_length: list[LengthTimes] = field(default_factory=list)
 
     def to_json(self) -> str:
         """Readable JSON; the same record gives the same text."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
+        about = asdict(self)
+        if not self.by_length:
+            del about["by_length"]
+        return json.dumps({"format": FORMAT, **about}, indent=1) + "\n"
 
     @staticmethod
     def read(path: str) -> Record:
@@ -110,6 +126,7 @@ class Record:
                 if data.get(key) is not None:
                     data[key] = kind(**data[key])
             data["kernels"] = [KernelTimes(**k) for k in data.get("kernels", ())]
+            data["by_length"] = [LengthTimes(**t) for t in data.get("by_length", ())]
             record = Record(**data)
             _check(record)
         except OSError as error:

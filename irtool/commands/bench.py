@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -195,12 +196,23 @@ def _measure_whole(
     record: Record, workload: _Workload, options: Options, patience: tuple[float, int], interp: bool
 ) -> None:
     from ..benchmark.measure import measure_calls
+    from ..benchmark.record import LengthTimes
     from ..driver.session import BuildInput, Session
     from ..interp import evaluate
+    from ..ir import Function
+    from .run_lengths import cut_values, lengths_of, timed_lengths
 
     seconds, rounds = patience
     artifact = Session(options, False).build(BuildInput(lambda: workload.module, dict, lambda key: None), None)
     record.whole = measure_calls(lambda: artifact.run(workload.values), seconds, rounds)
+    function = workload.module.functions[workload.entry]
+    assert isinstance(function, Function)
+    for lengths in timed_lengths(lengths_of(function)):
+        values = cut_values(function, workload.values, lengths)
+        if values is not None:
+            times = measure_calls(partial(artifact.run, values), seconds, rounds)
+            named = {s.name: n for s, n in lengths.items()}
+            record.by_length.append(LengthTimes(times.rounds, named))
     if interp:
         record.interpreter = measure_calls(
             lambda: evaluate(workload.module, workload.values, entry=workload.entry), 0, 1

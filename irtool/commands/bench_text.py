@@ -32,6 +32,9 @@ def show_record(record: Record, stream: Any) -> str:
     if record.whole is not None:
         speed = f", {2e-9 * macs / record.whole.middle:.1f} GFLOP/s" if macs else ""
         lines.append(f"compiled     {_time(record.whole)}{speed}")
+    for t in record.by_length:
+        named = ", ".join(f"{name}={length}" for name, length in t.lengths.items())
+        lines.append(f"  {_time(t)}  at {named}")
     if record.interpreter is not None:
         lines.append(f"interpreter  {_time(record.interpreter)}")
     if record.kernels:

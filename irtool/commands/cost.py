@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 _WIDEST = 48
@@ -31,6 +32,7 @@ def cost_record(module: Any, target: str | None, entry: str) -> dict[str, Any]:
         "recursion_stack_bytes": report["recursion_stack_bytes"],
         "kernels": sorted(kernels, key=lambda k: (-k["macs"] * k["calls"], k["name"])),
         "buffers": report["buffers"],
+        **({"lengths": report["lengths"]} if "lengths" in report else {}),
     }
 
 
@@ -42,6 +44,8 @@ def list_costs(record: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {record['arena_bytes']} bytes of arena, {record['arena_lower_bound']} of them alive at one time"
     yield from (f"  {line}" for line in pool_lines(record))
     yield f"  {record['stack_bytes']} bytes of stack at most{_per_call(record)}"
+    for length in record.get("lengths", ()):
+        yield f"  a run decides {length['name']}, from {length['low']} to {length['high']}: sizes are those at the upper bound"
     total = max(record["macs"], 1)
     rows = [
         (
@@ -88,7 +92,10 @@ def list_memory(record: Mapping[str, Any]) -> Iterator[str]:
         steps = 1 + max(b["last_step"] for b in buffers)
         alive = [sum(b["bytes"] for b in buffers if b["first_step"] <= s <= b["last_step"]) for s in range(steps)]
         peak = max(range(steps), key=lambda s: alive[s])
-        yield f"  @{function}: {steps} steps, at most {alive[peak]} bytes in use (step {peak})"
+        lengths = [n["name"] for n in record.get("lengths", ())]
+        deciding = _lengths_in((b for b in buffers if b["first_step"] <= peak <= b["last_step"]), lengths)
+        decided = f", decided by {' and '.join(deciding)}" if deciding else ""
+        yield f"  @{function}: {steps} steps, at most {alive[peak]} bytes in use (step {peak}){decided}"
         width = min(steps, _WIDEST)
         in_pools = bool(pools) and all("pool" in b for b in buffers)
         wide = max(map(len, ("pool", *pools)))
@@ -96,9 +103,21 @@ def list_memory(record: Mapping[str, Any]) -> Iterator[str]:
         yield f"{head}  {'offset':>10s}  {'bytes':>10s}  {'steps':<{width}s}  buffer"
         for b in buffers:
             pool = f"  {b['pool']:<{wide}s}" if in_pools else ""
-            yield f"{pool}  {b['offset']:10d}  {b['bytes']:10d}  {_bar(b, steps, width)}  {b['name']}"
+            yield f"{pool}  {b['offset']:10d}  {b['bytes']:10d}  {_bar(b, steps, width)}  {b['name']}{_formula(b)}"
     if not record["buffers"]:
         yield "  no buffers: inputs, outputs and weights are all there is"
+
+
+def _formula(buffer: Mapping[str, Any]) -> str:
+    """The shape of a buffer that has lengths in it: `  float32[seq, 64]`."""
+    shape = buffer["shape"]
+    return f"  {buffer['dtype']}[{', '.join(map(str, shape))}]" if any(isinstance(d, str) for d in shape) else ""
+
+
+def _lengths_in(buffers: Iterable[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """The lengths in the shapes of buffers."""
+    words = {word for b in buffers for d in b["shape"] if isinstance(d, str) for word in re.findall(r"\w+", d)}
+    return [n for n in names if n in words]
 
 
 def _bar(buffer: Mapping[str, Any], steps: int, width: int) -> str:

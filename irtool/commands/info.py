@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..symbolic_int import SymbolicInt, bound, symbols_of
 from ..visible import visible
 from . import param_types
 from .mistakes import ClashingOptions
@@ -217,11 +218,11 @@ def _bytes(t: Any) -> int:
     from math import prod
 
     if t.dtype == "bool":
-        return prod(t.static_shape) if t.is_static else 0
+        return bound(prod(t.static_shape)) if t.is_static else 0
     bits = re.fullmatch(r"[a-z]+(\d+)(?:x(\d+))?", t.dtype)
     if bits is None or not t.is_static:
         return 0
-    return prod(t.static_shape) * -(-int(bits[1]) // 8) * int(bits[2] or 1)
+    return bound(prod(t.static_shape)) * -(-int(bits[1]) // 8) * int(bits[2] or 1)
 
 
 def _operator(call: Any) -> str:
@@ -251,11 +252,17 @@ def _open_places(f: Any) -> dict[str, str]:
         rows = [*output_dims(f), *[()] * len(leaves)]
         tensors += [(_place("result", k, leaves), t, rows[k]) for k, t in enumerate(leaves)]
     return {
-        f"{place}[{i}]": row[i] if i < len(row) else ""
+        f"{place}[{i}]": _bounds(d) or (row[i] if i < len(row) else "")
         for place, t, row in tensors
         for i, d in enumerate(t.shape)
-        if not isinstance(d, int)
+        if not isinstance(d, int) or isinstance(d, SymbolicInt)
     }
+
+
+def _bounds(d: Any) -> str:
+    """A formula with the bounds of its lengths; empty for other extents."""
+    bounds = [f"{s.low}<={s.name}<={s.high}" for s in symbols_of([d])] if isinstance(d, SymbolicInt) else []
+    return f"{d}, {', '.join(bounds)}" if bounds else ""
 
 
 def _place(name: str, k: int, leaves: list[Any]) -> str:

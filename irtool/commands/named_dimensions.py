@@ -22,13 +22,9 @@ def with_extents(module: Module, dims: Mapping[str, int], name: str) -> Module:
     Raises UsageError for a name that none has.
     """
     from ..diagnostics import UsageError, nearest
-    from ..infer.hints import annotate_params
-    from ..ir import Function, TensorType
-    from ..ir.tensor_names import input_dims
+    from ..infer.named_extents import dim_names, with_named_extents
 
-    main = module.functions.get("main")
-    rows = input_dims(main) if isinstance(main, Function) else {}
-    known = dict.fromkeys(d for row in rows.values() for d in row if d)
+    known = dim_names(module, "main")
     for dim_name in dims:
         if not known:
             raise UsageError(
@@ -39,13 +35,7 @@ def with_extents(module: Module, dims: Mapping[str, int], name: str) -> Module:
         if dim_name not in known:
             help = nearest(dim_name, known) or f"its dimensions: {', '.join(known)}"
             raise UsageError(f"no dimension of a parameter of @main is called {dim_name}", help=help, code=BadValue)
-    types = {}
-    for param, row in rows.items():
-        t = param.type_annotation
-        if isinstance(t, TensorType) and len(row) == len(t.shape):
-            shape = [d if isinstance(d, int) else dims.get(n, d) for d, n in zip(t.shape, row, strict=True)]
-            types[param] = TensorType(tuple(shape), t.dtype)
-    return annotate_params(module, "main", types)
+    return with_named_extents(module, "main", dims)
 
 
 def batch_of_one(module: Module, param_facts: ParamFacts, name: str) -> tuple[Module, list[Diagnostic]]:
@@ -81,5 +71,8 @@ def batch_of_one(module: Module, param_facts: ParamFacts, name: str) -> tuple[Mo
         return module, []
     message = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} open: 1 is taken"
     options = " ".join(f"--dim {n}=…" for n in names)
-    note = Diagnostic(message, level="note", help=f"{options} says another", filename=name)
+    bounds = " ".join(f"--dim '{n}<=…'" for n in names)
+    note = Diagnostic(
+        message, level="note", help=f"{options} says another, {bounds} bounds what a run decides", filename=name
+    )
     return annotate_params(module, "main", types), [note]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from .wrong_usage import WrongUsage
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
+    from ..driver.extents import Extent
     from ..ir import Module
     from ..parser.params import ParameterFile
     from .images import ImageRule
@@ -144,8 +146,11 @@ class ParamFacts:
 
     def key(self) -> tuple[object, ...]:
         """A key that is equal for equal facts and contents of files."""
-        fact_items = tuple(
-            sorted(facts.items()) for facts in (self.shapes, self.dtypes, self.single, self.dims, self.fixed)
+        from ..symbolic_int import symbols_of
+
+        fact_items = (
+            *(sorted(facts.items()) for facts in (self.shapes, self.dtypes, self.single, self.dims, self.fixed)),
+            symbols_of([*self.dims.values(), *(d for shape in self.shapes.values() for d in shape)]),
         )
         files = (self.params, self.inputs, tuple(self.single.values()))
         return (*fact_items, *[tuple(map(digest, paths)) for paths in files])
@@ -170,36 +175,91 @@ def entry_of(module: Module, entry: str | None) -> str:
     return name
 
 
-def _shapes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
-    """Names and shapes in `NAME=1,3,224,224` or `NAME=1x3x224x224`; `NAME=` and `NAME=()` are scalars."""
+def _shapes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, tuple[Extent, ...]]:
+    """Names and shapes in `NAME=1,3,224,224` or `NAME=1x3x224x224`; `NAME=` and `NAME=()` are scalars, `?<=8` and `n<=8` lengths of the run."""
     from ..diagnostics import UsageError
 
-    result: dict[str, tuple[int, ...]] = {}
+    result: dict[str, tuple[Extent, ...]] = {}
     for item in items:
         name, equals, dims = item.partition("=")
         separator = "x" if re.fullmatch(r"\s*\d+(x\d+)+\s*", dims) else ","
-        numbers = [d.strip() for d in dims.strip().removeprefix("(").removesuffix(")").split(separator) if d.strip()]
-        if not equals or not all(d.isdecimal() for d in numbers):
-            raise UsageError(f"cannot read the shape {item!r}", help="write NAME=1,3,224,224", code=BadValue)
+        texts = [d for d in dims.strip().removeprefix("(").removesuffix(")").split(separator) if d.strip()]
+        extents = [_extent(d, item) for d in texts] if equals else []
+        if not equals or None in extents:
+            raise UsageError(
+                f"cannot read the shape {item!r}", help="write NAME=1,3,224,224, or ?<=8 for an extent", code=BadValue
+            )
         _once(result, _name(name), "--shape")
-        result[_name(name)] = tuple(map(int, numbers))
+        result[_name(name)] = tuple(d for d in extents if d is not None)
     return result
 
 
-def _dims(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, int]:
+def _extent(text: str, item: str) -> Extent | None:
+    """An extent of `--shape`. A number alone is read without the module for lengths of the run."""
+    if text.strip().isdecimal():
+        return int(text)
+    from ..driver.extents import read_extent
+
+    with _as_bad_value(f"--shape {item}"):
+        return read_extent(text)
+
+
+def _dims(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, Extent]:
+    """Names and extents in `NAME=1`, `NAME<=512` and `2<=NAME<=512`, also several with commas between them."""
     from ..diagnostics import UsageError
 
-    result: dict[str, int] = {}
+    result: dict[str, Extent] = {}
     for item in items:
-        name, _, extent = item.rpartition("=")
-        if not name or not extent.strip().isdecimal() or not int(extent):
-            is_none = extent.strip().isdecimal() and name
-            message = f"the dimension {name} cannot be 0: nothing would be left to compute" if is_none else ""
-            raise UsageError(message or f"cannot read the dimension {item!r}", help="write NAME=1", code=BadValue)
-        if name.strip() in result:
-            raise UsageError(f"--dim is given twice for {name.strip()}", code=ClashingOptions)
-        result[name.strip()] = int(extent)
+        parts = item.split(",")
+        for part in parts if all(re.search(r"\S\s*<?=\s*\S", p) for p in parts) else [item]:
+            name, extent = _dim(part)
+            if name in result:
+                raise UsageError(f"--dim is given twice for {name}", code=ClashingOptions)
+            result[name] = extent
     return result
+
+
+def _dim(item: str) -> tuple[str, Extent]:
+    from ..diagnostics import UsageError
+
+    if "<" in item:
+        from ..driver.extents import read_bounds
+
+        with _as_bad_value(f"--dim {item}"):
+            length = read_bounds(item)
+        if length is None:
+            raise UsageError(f"cannot read the dimension {item!r}", help="write NAME=1 or NAME<=512", code=BadValue)
+        return length.name, length
+    name, _, extent = item.rpartition("=")
+    if not name or not extent.strip().isdecimal() or not int(extent):
+        is_none = extent.strip().isdecimal() and name
+        message = f"the dimension {name} cannot be 0: nothing would be left to compute" if is_none else ""
+        help = "write NAME=1, or NAME<=512 for a length that the run decides"
+        raise UsageError(message or f"cannot read the dimension {item!r}", help=help, code=BadValue)
+    return name.strip(), int(extent)
+
+
+@contextmanager
+def _as_bad_value(what: str) -> Iterator[None]:
+    """Names the option in errors about its value."""
+    from ..diagnostics import UsageError
+
+    try:
+        yield
+    except UsageError as error:
+        d = error.diagnostics[0]
+        raise UsageError(f"{what}: {d.message}", help=d.help, code=BadValue) from None
+
+
+def _settled(shapes: Mapping[str, tuple[Extent, ...]], dims: Mapping[str, Extent]) -> tuple[Any, Any]:
+    """Shapes and dimensions with a symbolic extent for each length of the run."""
+    if all(isinstance(d, int) for d in (*dims.values(), *(d for s in shapes.values() for d in s))):
+        return shapes, dims
+    from ..driver.extents import settle_lengths
+
+    options = [*(["--shape"] if shapes else []), *(["--dim"] if dims else [])]
+    with _as_bad_value(" and ".join(options)):
+        return settle_lengths(shapes, dims)
 
 
 def _dtypes(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
@@ -260,7 +320,8 @@ _SHAPE = click.option(
     multiple=True,
     callback=_shapes,
     metavar="NAME=1,3,224,224",
-    help="Shape of a dynamic or untyped parameter, also as 1x3x224x224; t.0=4 for a tuple field.",
+    help="Shape of a dynamic or untyped parameter, also as 1x3x224x224; t.0=4 for a tuple field. "
+    "x=?<=8,512 or x=batch<=8,512: the run decides an extent, up to a bound.",
 )
 _DIM = click.option(
     "--dim",
@@ -268,7 +329,8 @@ _DIM = click.option(
     multiple=True,
     callback=_dims,
     metavar="NAME=1",
-    help="Extent of a dimension that has a name in an ONNX model, or in the text that `import` wrote. Repeatable.",
+    help="Extent of a dimension that has a name in an ONNX model, or in the text that `import` wrote; "
+    "NAME<=512 or 2<=NAME<=512: the run decides it, within these bounds. Repeatable.",
 )
 _VALUE = click.option(
     "--value",
@@ -307,6 +369,7 @@ def shape_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapped(*args: Any, shapes: Any, dims: Any, fixed: Any, prelude: bool, **rest: Any) -> Any:
+        shapes, dims = _settled(shapes, dims)
         return function(*args, param_facts=ParamFacts(shapes, dims=dims, fixed=fixed, prelude=prelude), **rest)
 
     return _SHAPE(_DIM(_VALUE(_PRELUDE(wrapped))))
@@ -354,6 +417,7 @@ def type_options(inputs: str, single: str | None = None) -> Callable[[Callable[.
             **rest: Any,
         ) -> Any:
             files = rest.pop("single") if single is not None else {}
+            shapes, dims = _settled(shapes, dims)
             known = ParamFacts(shapes, dtypes, params, arrays, files, dims, fixed=fixed, prelude=prelude)
             return function(*args, param_facts=known, **rest)
 

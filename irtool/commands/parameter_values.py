@@ -38,6 +38,7 @@ def parameter_values(
     from ..interp.value_hints import Uses
     from ..ir.inputs import check_inputs
     from .images import OPTIONS, is_image
+    from .run_lengths import known_lengths, type_at
 
     known_values, origins = param_facts.values, param_facts.origins
     names = [p.name for p in function.params]
@@ -52,6 +53,7 @@ def parameter_values(
     earlier = before[entry]
     value_uses = Uses(earlier, before) if missing else None
     written = {p.name: p for p in earlier.params}
+    lengths = known_lengths(function, known_values)
     values = []
     for place, p in enumerate(function.params):
         ty = p.checked_type or p.type_annotation
@@ -62,7 +64,7 @@ def parameter_values(
         else:
             assert value_uses is not None
             kind = partial(value_uses.of, written.get(p.name, p))
-            values.append(random_value(ty, p.name, seed, numbering.get(p.name, place), p.span, kind))
+            values.append(random_value(type_at(ty, lengths), p.name, seed, numbering.get(p.name, place), p.span, kind))
     try:
         return check_inputs(function.params, values, entry, origins, function.span), [p.name for p in missing]
     except IrError as error:

@@ -17,6 +17,7 @@ from ..diagnostics import InternalError, IrError, nearest, render
 from ..plugin import loading
 from ..plugin.mistakes import blame_code
 from ..signals import unwrapped_endings
+from ..symbolic_int import Undecided
 from .colour import WHEN, is_coloured, paint_message
 from .mistakes import UnknownCommand
 from .notes import conversions_as_notes
@@ -160,7 +161,7 @@ def execute(arguments: Sequence[str]) -> int:
             return 1
         if debug:
             _print_traceback()
-        blame = blame_code(error)
+        blame = _length_error(error) or blame_code(error)
         if blame is not None:
             _say(render(blame))
             return blame.exit_code
@@ -172,6 +173,16 @@ def execute(arguments: Sequence[str]) -> int:
         )
         _leave_reproducer(error, arguments, read)
         return 3
+
+
+def _length_error(error: Exception) -> IrError | None:
+    """The error of a command whose result would differ between lengths; None for another exception."""
+    if not isinstance(error, Undecided):
+        return None
+    return IrError(
+        f"the result depends on a length that a run decides: {error}",
+        help="say the length (--dim NAME=64), or narrower bounds (--dim '2<=NAME<=64')",
+    )
 
 
 def _print_traceback() -> None:

@@ -140,8 +140,8 @@ class Artifact:
         return to_html(self.name, self.report)
 
     def __repr__(self) -> str:
-        takes = ", ".join(f"{t['name']}: {t['dtype']}{t['shape']}" for t in self.inputs)
-        gives = ", ".join(f"{t['dtype']}{t['shape']}" for t in self.outputs)
+        takes = ", ".join(f"{t['name']}: {_shown(t)}" for t in self.inputs)
+        gives = ", ".join(map(_shown, self.outputs))
         return (
             f"<Artifact {self.name}({takes}) -> {gives}>"
             if self._entries
@@ -195,6 +195,10 @@ class Artifact:
         if runner:
             raise UsageError("a runner runs programs, and this build has none", help="build with emit=exe")
         serving = self._serving or self._load()
+        if signature.lengths is not None:
+            arrays, outputs, lengths = signature.call(inputs)
+            serving.run(arrays, outputs, self.report["entries"][entry], lengths)
+            return signature.result(outputs)
         arrays, outputs = signature.arrays(inputs), signature.outputs()
         serving.run(arrays, outputs, self.report["entries"][entry])
         return signature.result(outputs)
@@ -251,5 +255,15 @@ class Artifact:
 
         from ..backends.process import run_program
 
-        outputs = run_program(program, self._weights, signature.arrays(inputs), len(signature.stored), runner)
-        return signature.result([np.frombuffer(d, t).reshape(s) for d, (s, t) in zip(outputs, signature.stored)])
+        stored: Sequence[tuple[Sequence[int], Any]] = signature.stored
+        arrays, words = signature.arrays(inputs), list[str]()
+        if signature.lengths is not None:
+            lengths = signature.lengths.solve([a.shape for a in arrays])
+            stored, words = signature.stored_at(lengths), list(map(str, lengths))
+        outputs = run_program(program, self._weights, arrays, len(stored), runner, words)
+        return signature.result([np.frombuffer(d, t).reshape(s) for d, (s, t) in zip(outputs, stored)])
+
+
+def _shown(tensor: Mapping[str, Any]) -> str:
+    """A tensor of the report as `float32[seq, 64]`."""
+    return f"{tensor['dtype']}[{', '.join(map(str, tensor['shape']))}]"

@@ -9,6 +9,7 @@ from typing import ParamSpec, Protocol
 from ..ir import Expr, Module
 from .artifact import Artifact
 from .build_options import BuildOptions
+from .extents import with_given_extents
 from .session import BuildInput, Session
 
 P = ParamSpec("P")
@@ -24,6 +25,9 @@ def build_with(module: Module | Expr, options: BuildOptions) -> Artifact:
     """Compiles a module as `build` does, whose arguments are the fields of the options."""
     checked, notes = options.checked()
     watching = None if options.instruments is None else tuple(options.instruments)
+    if options.shapes or options.dims:
+        first = options.entry if isinstance(options.entry, str) else options.entry[0]
+        module = with_given_extents(Module.of(module), first, options.shapes or {}, options.dims or {})
     build_input = BuildInput.of(module, options.params, options.inputs, options.passes, options.calibration)
     return Session(checked, cache=options.cache, instruments=watching, notes=notes).build(build_input, options.out_dir)
 
@@ -86,6 +90,9 @@ def build(module: Module | Expr, options: BuildOptions) -> Artifact:
         build_file: `cmake`, `make` or both: also `NAME.cmake`, `NAME.mk`, by which other builds take the sources in.
         flags: further flags of the backend by name, for one that has others.
         inputs: names of the parameters that are no weights; where given, every other one needs a value in `params`.
+        shapes: shapes of parameters of the entry, by name. An extent is a number, or a text such as `"?<=8"` or `"batch<=8"`: a length
+            that the run decides, up to that bound.
+        dims: the same for dimensions that have names in the model, as `import` and `from_onnx` keep them: `{"seq": "<=512"}`.
         cache: look for the same build in the user's cache, and keep this one there.
         precision: `bfloat16` or `float16`: operands of products are rounded to it, sums and what is between products stay in
             float32, and so do inputs and results, and layers that the processor does not compute faster, unless

@@ -59,6 +59,8 @@ class BuildOptions:
     build_file: str | Sequence[str] | None = None
     flags: Mapping[str, Any] | None = None
     inputs: Sequence[str] | None = None
+    shapes: Mapping[str, Sequence[int | str]] | None = None
+    dims: Mapping[str, int | str] | None = None
     cache: bool = False
     precision: str = "float32"
     calibration: Calibration | None = None

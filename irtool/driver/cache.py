@@ -76,6 +76,7 @@ def program_identity() -> str:
 
 def add_module(key: Key, module: Any) -> None:
     """Adds a module to a key: its text, its constants, and the source locations that generated code mentions."""
+    from ..infer.lengths import symbols_of_type
     from ..ir import Call, Constant, Function, MissingData, post_order
     from ..printer import to_text
     from ..tir.stmt import AllocateConst, PrimFunc, pre_order
@@ -88,6 +89,8 @@ def add_module(key: Key, module: Any) -> None:
         for s in pre_order(f.body) if isinstance(f, PrimFunc) else ():
             if isinstance(s, AllocateConst):
                 key.add_arrays({s.buffer.dtype: s.data})
+    lengths = {s for f in module.relay_functions.values() for p in f.params for s in symbols_of_type(p.type_annotation)}
+    key.add(*(f"{s.low}<={s.name}<={s.high}" for s in sorted(lengths, key=lambda s: s.name)))
     spans = [e.span for f in module.relay_functions.values() for e in post_order(f.body) if isinstance(e, Call)]
     key.add(repr([s and (os.path.basename(s.source.name), *s.source.position(s.start)) for s in spans]))
 

@@ -19,6 +19,7 @@ from ..lower.function_info import storage_report
 from ..schedule.scripts.script import scripted
 from ..schedule.scripts.tuned import tuned
 from ..selection.text import selected_text
+from ..symbolic_int import Symbol, bound
 from ..tir.program import HostFunction, Program
 from .denormals import flush_constants
 from .enlarged_weights import notes_on_size
@@ -72,7 +73,7 @@ def emit_files(
     lowered = time.perf_counter()
     with ExitStack() as resources:
         request = Request(
-            name, options.emit, lambda f: _sample(source, without_weights, options.entries[0], f), scratch, resources
+            name, options.emit, partial(_sample, source, without_weights, options.entries[0]), scratch, resources
         )
         sources = backend.emit(program, request)
         emission = Emission(
@@ -142,7 +143,9 @@ def _digests(files: Mapping[str, Content]) -> dict[str, str]:
     return result
 
 
-def _sample(source: Module, weightless: Module, entry: str, function: HostFunction) -> Sample:
+def _sample(
+    source: Module, weightless: Module, entry: str, function: HostFunction, lengths: Mapping[Symbol, int]
+) -> Sample:
     """The values that `irtool run` draws for an entry's parameters with its first seed, and the interpreter's results."""
     import numpy as np
 
@@ -150,6 +153,10 @@ def _sample(source: Module, weightless: Module, entry: str, function: HostFuncti
     from ..interp.random_inputs import random_tensors
 
     _refuse_to_evaluate(function)
+    if lengths:
+        from ..infer.lengths import with_lengths
+
+        source = with_lengths(source, lengths)
     main, written = source[entry], weightless[entry]
     indices = {p.name: n for n, p in enumerate(written.params)}
     tensors = random_tensors(main, 0, source, indices)
@@ -179,7 +186,7 @@ def _draw(t: RandomTensor) -> Draw | None:
 
 def _refuse_to_evaluate(function: HostFunction) -> None:
     """Raises IrError if the interpreter would need more memory than this machine has."""
-    needed = function.live_bytes + sum(s.nbytes for s in (*function.params, *function.results))
+    needed = function.live_bytes + sum(bound(s.nbytes) for s in (*function.params, *function.results))
     if not hasattr(os, "sysconf"):
         return
     have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

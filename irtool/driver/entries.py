@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..symbolic_int import Quotient, Symbol, SymbolicInt
 from ..tir.program import PARAM, RESULT, HostFunction, Slot
+from ..tir.symbols import symbols_of_function
 
 
 def describe_entry(f: HostFunction) -> dict[str, Any]:
     """Names, shapes, dtypes and structures of an entry's parameters and results, as JSON can hold them."""
+    symbols = symbols_of_function(f)
     return {
         "name": f.name,
-        "params": [[s.name, list(s.shape), s.dtype] for s in f.params],
-        "results": [[s.name, list(s.shape), s.dtype] for s in f.results],
+        **({"lengths": [[s.name, s.low, s.high] for s in symbols]} if symbols else {}),
+        "params": [[s.name, [_describe(d) for d in s.shape], s.dtype] for s in f.params],
+        "results": [[s.name, [_describe(d) for d in s.shape], s.dtype] for s in f.results],
         "structure": f.structure,
         "param_names": f.param_names,
         "param_structures": f.param_structures,
@@ -24,8 +28,13 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
 
 def read_entry(about: Mapping[str, Any]) -> HostFunction:
     """A callable function from the result of `describe_entry`. Raises KeyError, TypeError or ValueError for anything else."""
-    params = [Slot(n, tuple(shape), dtype, PARAM) for n, shape, dtype in about["params"]]
-    results = [Slot(n, tuple(shape), dtype, RESULT) for n, shape, dtype in about["results"]]
+    symbols = {name: Symbol(name, int(low), int(high)) for name, low, high in about.get("lengths", ())}
+
+    def read_shape(shape: Any) -> tuple[int, ...]:
+        return tuple(_read(d, symbols) for d in shape)
+
+    params = [Slot(n, read_shape(shape), dtype, PARAM) for n, shape, dtype in about["params"]]
+    results = [Slot(n, read_shape(shape), dtype, RESULT) for n, shape, dtype in about["results"]]
     return HostFunction(
         about["name"],
         params,
@@ -37,3 +46,26 @@ def read_entry(about: Mapping[str, Any]) -> HostFunction:
         model_inputs=dict(about.get("model_inputs", {})),
         model_outputs=list(about.get("model_outputs", [])),
     )
+
+
+def _describe(extent: int) -> Any:
+    """A number, or the terms of a formula: each a coefficient and its factors, names of lengths or a dividend and a divisor."""
+    if not isinstance(extent, SymbolicInt):
+        return extent
+    return [
+        [k, [a.name if isinstance(a, Symbol) else [_describe(a.dividend), _describe(a.divisor)] for a in m]]
+        for m, k in extent.terms.items()
+    ]
+
+
+def _read(about: Any, symbols: Mapping[str, Symbol]) -> int:
+    """The extent from the result of `_describe`."""
+    if isinstance(about, int):
+        return about
+    terms = {}
+    for k, factors in about:
+        atoms = [
+            symbols[a] if isinstance(a, str) else Quotient(_read(a[0], symbols), _read(a[1], symbols)) for a in factors
+        ]
+        terms[tuple(atoms)] = int(k)
+    return SymbolicInt(terms)

@@ -45,13 +45,22 @@ def graph_json(module: Module, entry: str = "main") -> str:
 
     A parameter or a constant is a `null` node (constants are `p0`, `p1`, …); the call of a primitive function is a `tvm_op`
     node; a variable that a `let` binds is its value. Raises IrError, with all reasons, for a function that is no graph: one
-    with branches, calls of functions that are no kernels, references, algebraic data, or functions as values.
+    with branches, calls of functions that are no kernels, references, algebraic data, or functions as values, or with lengths that a
+    run decides.
     """
     from ..infer import infer_types
+    from ..infer.lengths import symbols_of_params
     from ..passes import run_passes
 
     if not isinstance(module.functions.get(entry), Function):
         raise IrError(f"there is no function @{entry} to make a graph of")
+    lengths = symbols_of_params(module[entry])
+    if lengths:
+        raise IrError(
+            f"the graph executor takes shapes of numbers, and a run decides {lengths[0].name}",
+            module[entry].span,
+            code=NotAStraightLine,
+        )
     function = infer_types(run_passes(module, "LabelOps"))[entry]  # labels of the kernels, beside their names
     return _Graph(function).write()
 

@@ -14,6 +14,7 @@ from ..backends.base import Sources
 from ..ir import Module
 from ..parser.params import encode_params
 from ..printer import to_text
+from ..symbolic_int import bound
 from ..tir.program import Program, kernels_in_use
 from .options import Options
 from .outputs import Content, Emission, Made, chunks
@@ -87,7 +88,7 @@ def _metadata(sources: Sources, program: Program, options: Options, graph: str) 
                     "device": _CPU,
                     "workspace_size_bytes": sources.arena_bytes,
                     "constants_size_bytes": sum(c.nbytes for c in program.constants),
-                    "io_size_bytes": sum(s.nbytes for s in (*entry.params, *entry.results)),
+                    "io_size_bytes": sum(bound(s.nbytes) for s in (*entry.params, *entry.results)),
                 }
             ],
             "operator_functions": [

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from ..backends.base import EntryPoint, Sources, entry_points
+from ..symbolic_int import SymbolicInt, bound
 from ..tir.kernel import StageChoice, part_bytes
 from ..tir.pools import locate, pool_record
 from ..tir.program import (
@@ -24,6 +26,7 @@ from ..tir.program import (
 )
 from ..tir.stack import recursion_bytes, stack_bytes
 from ..tir.stmt import Buffer, Scope
+from ..tir.symbols import symbols_of_program
 from .enlarged_weights import plain_weight_bytes
 
 
@@ -48,7 +51,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         "recursion_stack_bytes": recursion_bytes(program),
         "weight_bytes": sum(c.nbytes for c in program.constants),
         "plain_weight_bytes": plain_weight_bytes(program),
-        "macs": sum(r.kernel.macs for rs in runs.values() for r in rs),
+        "macs": bound(sum(r.kernel.macs for rs in runs.values() for r in rs)),
         "inputs": _inputs(entry),
         "outputs": _outputs(entry),
         "entries": {
@@ -71,17 +74,24 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
                 "strategy": k.choice.strategy,
                 "reason": k.choice.reason,
                 "stages": [_stage_report(s) for s in k.choice.stages],
-                "macs": k.macs,
+                "macs": bound(k.macs),
                 "calls": calls[k],
                 "workspace_bytes": k.workspace,
             }
             for k in program.kernels
         ],
         "buffers": [_in_pool(b, f, program) for f in functions for b in _buffers(f.name, f.body)],
+        **_lengths(program),
         "constants": [
             {"name": c.name, "dtype": c.dtype, "shape": list(c.shape), "bytes": c.nbytes} for c in program.constants
         ],
     }
+
+
+def _lengths(program: Program) -> dict[str, Any]:
+    """The lengths that a run decides, with their bounds; sizes and products are those at the upper ones."""
+    symbols = symbols_of_program(program)
+    return {"lengths": [{"name": s.name, "low": s.low, "high": s.high} for s in symbols]} if symbols else {}
 
 
 def _stage_report(stage: StageChoice) -> dict[str, Any]:
@@ -120,7 +130,18 @@ def _outputs(entry: EntryPoint) -> list[dict[str, Any]]:
 
 
 def _tensor(slot: Slot, name: str, c_name: str) -> dict[str, Any]:
-    return {"name": name, "c_name": c_name, "shape": list(slot.shape), "dtype": slot.dtype, "bytes": slot.nbytes}
+    return {
+        "name": name,
+        "c_name": c_name,
+        "shape": _shape(slot.shape),
+        "dtype": slot.dtype,
+        "bytes": bound(slot.nbytes),
+    }
+
+
+def _shape(extents: Iterable[int]) -> list[int | str]:
+    """Extents for JSON: formulas of lengths that a run decides as text."""
+    return [str(d) if isinstance(d, SymbolicInt) else d for d in extents]
 
 
 def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
@@ -146,9 +167,9 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
             "function": function,
             "name": s.name,
             "dtype": s.dtype,
-            "shape": list(s.shape),
+            "shape": _shape(s.shape),
             "offset": s.offset,
-            "bytes": s.nbytes,
+            "bytes": bound(s.nbytes),
             "first_step": first,
             "last_step": last,
         }
@@ -161,7 +182,7 @@ def _scratch(function: str, s: RunKernel, b: Buffer, step: int) -> dict[str, Any
         "function": function,
         "name": f"{s.kernel.name}.{b.name}",
         "dtype": b.dtype,
-        "shape": list(b.shape),
+        "shape": _shape(b.shape),
         "offset": s.workspace + _offsets(s)[b],
         "bytes": _bytes(s, b),
         "first_step": step,
@@ -172,7 +193,7 @@ def _scratch(function: str, s: RunKernel, b: Buffer, step: int) -> dict[str, Any
 def _bytes(s: RunKernel, b: Buffer) -> int:
     """The bytes of a buffer in the workspace: a part for each thread, if it is a thread's own."""
     assert s.kernel.placement is not None
-    return part_bytes(b) * s.kernel.placement.threads if b.scope == Scope.THREAD else b.nbytes
+    return part_bytes(b) * s.kernel.placement.threads if b.scope == Scope.THREAD else bound(b.nbytes)
 
 
 def _offsets(s: RunKernel) -> dict[Buffer, int]:

@@ -27,11 +27,16 @@ class Serving:
         self._free: list[Any] = []
         self._lock = threading.Lock()
 
-    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], entry: dict[str, Any]) -> None:
-        """Runs an entry, as the report describes it, on contiguous arrays. Raises ToolError if it reports an error."""
+    def run(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], entry: dict[str, Any], lengths: Sequence[int] = ()
+    ) -> None:
+        """Runs an entry, as the report describes it, on contiguous arrays, for lengths that the run decides. Raises ToolError if it
+        reports an error."""
         run_with = entry.get("run_with")
         if self._reentrant is None or run_with == "":
             with self._lock:
+                if lengths:
+                    return self._network.run(inputs, outputs, entry["run"], lengths)
                 return self._network.run(inputs, outputs, entry["run"])
         try:
             workspace = self._free.pop()  # one step of the interpreter: no two threads get the same
@@ -39,6 +44,9 @@ class Serving:
             workspace = self._reentrant.workspace(self._arena_bytes)
         try:
             # A build by an irtool that did not say has one name only.
-            self._reentrant.run_in(workspace, inputs, outputs, run_with or f"{entry['run']}_with")
+            if lengths:
+                self._reentrant.run_in(workspace, inputs, outputs, run_with or f"{entry['run']}_with", lengths)
+            else:
+                self._reentrant.run_in(workspace, inputs, outputs, run_with or f"{entry['run']}_with")
         finally:
             self._free.append(workspace)

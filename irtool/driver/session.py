@@ -14,6 +14,7 @@ from ..files import temporary_folder
 from ..gc_tuning import rare_collections
 from ..ir import Expr, Module
 from ..passes.core.resolve import resolve
+from ..symbolic_int import Undecided
 from .artifact import Artifact
 from .options import TEXTS, Options
 from .outputs import Content, Emission, write_files
@@ -113,9 +114,12 @@ class Session:
             key = _key(build_input, options, self.measures) if self.cache else ""
             build = _cached(key, resources) if key else None
             if build is None:
-                artifact = self._emission(
-                    build_input, Path(work), may_wait=out_dir is None and options.emit not in TEXTS
-                )
+                try:
+                    artifact = self._emission(
+                        build_input, Path(work), may_wait=out_dir is None and options.emit not in TEXTS
+                    )
+                except Undecided as doubt:
+                    raise _length_error(doubt, options) from doubt
                 if isinstance(artifact, Artifact):
                     return artifact
                 build = artifact
@@ -187,6 +191,17 @@ class Session:
             if lowered.unchanged[0]:
                 emission.notes = (*emission.notes, f"note: {unchanged_sentence(options.precision, *lowered.unchanged)}")
         return emission
+
+
+def _length_error(doubt: Undecided, options: Options) -> IrError:
+    """The refusal of a build whose code would differ between lengths."""
+    from ..lower.mistakes import DynamicShape
+
+    return IrError(
+        f"the code of @{options.entries[0]} depends on a length that a run decides: {doubt}",
+        help="say the length (--dim NAME=64), or narrower bounds (--dim '2<=NAME<=64')",
+        code=DynamicShape,
+    )
 
 
 def _precision_fields(lowered: Lowered) -> dict[str, Any]:

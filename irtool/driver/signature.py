@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..ir import TensorType, TupleType, Var
+from ..ir import ANY, TensorType, TupleType, Var
 from ..ir.conversion import dtype_name
 from ..ir.inputs import check_inputs
+from ..ir.types import rewrite_type
 from ..ir.values import value_leaves
+from ..symbolic_int import SymbolicInt
 from ..tir.program import HostFunction, Slot
+from ..tir.symbols import symbols_of_function
 from ..trampoline import trampoline
+from .lengths import Lengths
 
 _BITS = {"bfloat16": "uint16"}
 
@@ -34,6 +38,14 @@ class Signature:
         names = [p.name for p in self._params]
         self._by_name = {p.name: p for p in self._params} if len(set(names)) == len(names) else {}
         self._exact = _exact(self._params)
+        self.lengths: Lengths | None = None
+        """Solves the lengths that a run decides; None for static shapes."""
+        if symbols := symbols_of_function(function):
+            names, shapes = [s.name for s in function.params], [s.shape for s in function.params]
+            self.lengths = Lengths(entry, symbols, names, shapes)
+            self._extents = [(list(map(self.lengths.extent, shape)), dtype) for shape, dtype in self.stored]
+            self._params = [Var(p.name, _opened(p.type_annotation)) for p in self._params]
+            self._exact = _exact(self._params)
 
     def arrays(self, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any]:
         """The tensors of the inputs, in the order of the function's parameters, as the library takes them.
@@ -64,7 +76,9 @@ class Signature:
         else:
             return None
         for a, (shape, dtype) in zip(arrays, exact):
-            if type(a) is not np.ndarray or a.dtype is not dtype or a.shape != shape or not a.flags.carray:
+            if type(a) is not np.ndarray or a.dtype is not dtype or not a.flags.carray:
+                return None
+            if a.shape != shape and (self.lengths is None or not _matches(a.shape, shape)):
                 return None
         return arrays
 
@@ -73,6 +87,22 @@ class Signature:
         import numpy as np
 
         return [np.empty(shape, dtype) for shape, dtype in self.stored]
+
+    def call(self, inputs: Sequence[Any] | Mapping[str, Any]) -> tuple[list[Any], list[Any], tuple[int, ...]]:
+        """The tensors of the inputs, new arrays for those of the result, and the lengths that the shapes give, as the library takes
+        them. Raises as `arrays` and `Lengths.solve` do."""
+        arrays = self.arrays(inputs)
+        if self.lengths is None:
+            return arrays, self.outputs(), ()
+        import numpy as np
+
+        lengths = self.lengths.solve([a.shape for a in arrays])
+        outputs = [np.empty([extent(lengths) for extent in extents], dtype) for extents, dtype in self._extents]
+        return arrays, outputs, lengths
+
+    def stored_at(self, lengths: Sequence[int]) -> list[tuple[list[int], Any]]:
+        """`stored` for these lengths of the run."""
+        return [([extent(lengths) for extent in extents], dtype) for extents, dtype in self._extents]
 
     def result(self, outputs: Sequence[Any]) -> Any:
         """The value whose leaves are these tensors."""
@@ -86,6 +116,17 @@ def _parameters(function: HostFunction) -> list[Var]:
         Var(name, trampoline(_type_of(structure, slots)))
         for name, structure in zip(function.param_names, function.param_structures, strict=True)
     ]
+
+
+def _opened(t: Any) -> Any:
+    """The type with `?` for the lengths that a run decides, which `Lengths` compares."""
+
+    def open_tensor(x: Any) -> Any:
+        if not isinstance(x, TensorType):
+            return x
+        return TensorType(tuple(ANY if isinstance(d, SymbolicInt) else d for d in x.shape), x.dtype)
+
+    return rewrite_type(t, open_tensor)
 
 
 def _type_of(structure: Any, slots: Iterator[Slot]) -> Generator[Any, Any, Any]:
@@ -111,6 +152,11 @@ def _exact(params: Sequence[Var]) -> list[tuple[tuple[Any, ...], Any]] | None:
             return None
         result.append((t.shape, np.dtype(t.dtype)))
     return result
+
+
+def _matches(shape: Sequence[int], pattern: Sequence[Any]) -> bool:
+    """True if the extents are equal where the pattern has numbers."""
+    return len(shape) == len(pattern) and all(p is ANY or p == d for d, p in zip(shape, pattern))
 
 
 def _as_bits(array: Any) -> Any:

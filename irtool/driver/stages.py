@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from ..ir import Module
@@ -13,8 +14,10 @@ from ..passes.core.context import PassContext
 from ..schedule import SCHEDULE, ProgramStage, VectorTarget
 from ..schedule.constants.dedup_constants import dedup_constants
 from ..steps import counted
+from ..symbolic_int import Undecided
 from ..tir.program import Program
 from ..tir.program_copy import copy_program
+from ..tir.symbols import symbols_of_program
 from .refusals import refuse_oversized
 
 LOWER = ProgramStage(
@@ -83,12 +86,12 @@ def run_rest(
             program.lesser = [copy_program(program) for _ in lesser]
         for other, less in zip(program.lesser, lesser):
             if stage.applies(less):
-                stage.run(other, less)
+                _run(stage, other, less)
         if not stage.applies(machine):
             continue
         for instrument in watching:
             instrument.run_before_stage(program, stage.name)
-        stage.run(program, machine)
+        _run(stage, program, machine)
         if stage.name == _VERIFIED and os.environ.get("IRTOOL_VERIFY"):
             from ..tir.verify import verify
 
@@ -98,6 +101,20 @@ def run_rest(
             instrument.run_after_stage(program, stage.name)
     if program.lesser:
         _join_constants(program)
+
+
+def _run(stage: ProgramStage, program: Program, machine: VectorTarget) -> None:
+    """Runs a stage. With lengths that only the run knows, the program stays as it is if the stage would need to know one: it works without
+    each stage of the schedule, though not as fast."""
+    if stage not in SCHEDULE or not symbols_of_program(program):
+        stage.run(program, machine)
+        return
+    before = copy_program(program)
+    try:
+        stage.run(program, machine)
+    except Undecided:
+        for f in fields(Program):
+            setattr(program, f.name, getattr(before, f.name))
 
 
 def _lowered(prepared: Module, entries: Sequence[str], machine: VectorTarget) -> Program:

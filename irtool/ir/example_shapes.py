@@ -19,4 +19,10 @@ def example_shape(name: str, t: TensorType) -> str:
     extents = (
         d if isinstance(d, int) and d >= 0 else usual_extent(axis, len(t.shape)) for axis, d in enumerate(t.shape)
     )
-    return f"--shape {name}={','.join(str(int(d)) for d in extents)}"
+    return f"--shape {name}={','.join(map(str, extents))}"
+
+
+def bounded_shape(name: str, t: TensorType) -> str:
+    """The option `--shape` with a bound for each open extent of a parameter of this type: `--shape 'x=?<=512,3'`."""
+    extents = (str(d) if isinstance(d, int) and d >= 0 else "?<=512" for d in t.shape)
+    return f"--shape '{name}={','.join(extents)}'"

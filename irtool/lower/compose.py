@@ -28,7 +28,7 @@ from ..ir import (
     post_order,
     tuple_leaves,
 )
-from ..ir.example_shapes import example_shape
+from ..ir.example_shapes import bounded_shape, example_shape
 from ..ir.types import has_static_shapes
 from ..ops.base import RelationError, is_unknown
 from ..ops.empty import compute_nothing, has_no_elements
@@ -97,7 +97,8 @@ def _dynamic(t: TensorType, path: str, what: Expr | None) -> Diagnostic:
         return Diagnostic(
             f"the shape {t} is not static: compiling to C needs every dimension",
             what.span,
-            help=f"give a shape, for example: {example_shape(what.name + path, t)}",
+            help=f"give a shape, for example: {example_shape(what.name + path, t)}, or bounds, up to which a run "
+            f"decides: {bounded_shape(what.name + path, t)}",
             code=DynamicShape,
         )
     producer = what
@@ -113,7 +114,9 @@ def _dynamic(t: TensorType, path: str, what: Expr | None) -> Diagnostic:
     )
 
 
-_FROM_SHAPES = "it follows from shapes, which --shape NAME=… pins, or from values, which --params makes constants"
+_FROM_SHAPES = (
+    "it follows from shapes, which --shape NAME=… pins or bounds, or from values, which --params makes constants"
+)
 _FROM_VALUES = "it follows from values: the interpreter runs it (--via=interp), or --params makes the values constants"
 
 

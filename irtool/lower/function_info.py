@@ -10,6 +10,7 @@ from ..diagnostics import IrError
 from ..ir import Constant, Function, Module, Var
 from ..ir.target import Target
 from ..ops.base import is_call_to
+from ..symbolic_int import bound
 from ..tir.stmt import Allocate, AllocateConst, PrimFunc, Stmt, children, pre_order
 from .storage import StoragePlan, plan, type_bytes
 from .targets import DEFAULT, target_of, targets_of
@@ -91,7 +92,7 @@ def nest_info(f: PrimFunc, made_from: Function | None = None) -> FunctionInfo:
     """TVM's report on a loop nest, and the constants that it holds. `io` is the size of its last parameter, as in TVM."""
     record = f.attrs.get("target")
     target = DEFAULT if record is None else str(Target.from_record(record))
-    last = f.params[-1].nbytes if f.params else 0
+    last = bound(f.params[-1].nbytes) if f.params else 0
     relay = {} if made_from is None else {target: made_from}
     constants = sum(s.buffer.nbytes for s in pre_order(f.body) if isinstance(s, AllocateConst))
     return FunctionInfo({target: workspace_bytes(f)}, {target: last}, {target: constants}, {target: f}, relay)
@@ -142,7 +143,7 @@ def workspace_bytes(f: PrimFunc) -> int:
     while stack:
         s, live = stack.pop()
         if isinstance(s, Allocate):
-            live += -(-s.buffer.nbytes // _ALIGNMENT) * _ALIGNMENT
+            live += -(-bound(s.buffer.nbytes) // _ALIGNMENT) * _ALIGNMENT
             most = max(most, live)
         stack.extend((k, live) for k in children(s))
     return most

@@ -12,6 +12,7 @@ from typing import Any
 from ..diagnostics import IrError
 from ..ir import Call, Expr, GlobalVar, Module, Op, Tuple
 from ..ir.meta import LoweredText
+from ..symbolic_int import bound
 from ..tir.buffers import replace_buffers
 from ..tir.expr import Const
 from ..tir.independence import is_independent
@@ -79,7 +80,7 @@ def _settled(f: PrimFunc) -> Stmt:
     moved: dict[Buffer, Buffer] = {}
 
     def scope_of(b: Buffer) -> Scope:
-        if b.nbytes > _STACK:
+        if bound(b.nbytes) > _STACK:
             return Scope.GLOBAL
         return Scope.LOCAL if b.scope is Scope.REGISTER else b.scope
 

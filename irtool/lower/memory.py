@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from ..diagnostics import IrError
+from ..symbolic_int import bound
 from ..tir.kernel import Kernel
 from ..tir.mistakes import PoolsTooSmall
 from ..tir.pools import Pool
@@ -236,7 +237,7 @@ class _Frame:
     def _touch(self, slot: Slot, time: int, reads: bool = False) -> None:
         slot = slot.resolve()
         if slot.kind == TEMP:
-            interval = self.intervals.setdefault(slot, Interval(align(slot.nbytes), time, time))
+            interval = self.intervals.setdefault(slot, Interval(align(bound(slot.nbytes)), time, time))
             interval.first = min(interval.first, time)
             interval.last = max(interval.last, time)
             if reads:
@@ -284,5 +285,5 @@ def _note_overlaps(s: RunKernel, stages: Stages) -> None:
         if a.kind != TEMP or b.kind != TEMP or (i, o) in overlaps:
             continue
         assert a.offset is not None and b.offset is not None
-        if a.offset < b.offset + align(b.nbytes) and b.offset < a.offset + align(a.nbytes):
+        if a.offset < b.offset + align(bound(b.nbytes)) and b.offset < a.offset + align(bound(a.nbytes)):
             overlaps.append((i, o))

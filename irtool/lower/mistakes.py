@@ -10,7 +10,8 @@ from ..plugin.codes import code
 class DynamicShape(Code):
     """A shape unknown at compile time.
 
-    C is generated for static shapes. Give the extents of parameters with `--shape`; extents computed from values cannot be compiled.
+    The memory of a build is planned for its largest shapes. Give the extents of parameters with `--shape`, or bounds up to which a run
+    decides: `--shape 'x=?<=512,3'`, `--dim 'seq<=512'`. Extents computed from values cannot be compiled.
     """
 
     example = """\

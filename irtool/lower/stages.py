@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..symbolic_int import estimate
 from ..te import Compute, Operation, Placeholder, Tensor
 from ..te.tensor import Extern
 from ..tir import dtypes
@@ -80,6 +81,7 @@ def _cost(bodies: Sequence[Expr]) -> int:
     return total
 
 
+@estimate
 def choose_stages(outputs: Sequence[Tensor], target: VectorTarget = USUAL) -> list[TensorStage]:
     """The stored operations in order of execution, on this processor."""
     order = operations(outputs)

@@ -38,6 +38,7 @@ from ..ops.base import is_call_to
 from ..passes.core.lexical_devices import without_device
 from ..passes.core.primitive_functions import RESHAPE_ONLY, only_reshapes
 from ..passes.devices.placed import placed
+from ..symbolic_int import bound
 from ..tir import dtypes
 from .mistakes import DynamicShape
 from .storage_tokens import Token, TokenAllocator
@@ -129,7 +130,7 @@ def _tensors(t: Type | None) -> list[TensorType]:
 def _tensor_bytes(t: TensorType) -> int:
     if not t.is_static:
         raise IrError(f"the shape {t} is not static: its storage cannot be planned", code=DynamicShape)
-    return -(-dtypes.bits(t.dtype) // 8) * math.prod(t.static_shape)
+    return -(-dtypes.bits(t.dtype) // 8) * bound(math.prod(t.static_shape))
 
 
 class _Planner:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..symbolic_int import bound
 from ..tir.expr import Load, post_order
 from ..tir.kernel import Kernel, Placement, part_bytes
 from ..tir.stmt import Allocate, Buffer, Scope, Seq, Stmt, Store, expressions, pre_order
@@ -70,7 +71,7 @@ def plan_workspace(kernel: Kernel, threads: int = 1) -> Workspace:
             last[b] = clock
     for b in allocated:
         if b in first:
-            size = part_bytes(b) * threads if b.scope == Scope.THREAD else b.nbytes
+            size = part_bytes(b) * threads if b.scope == Scope.THREAD else bound(b.nbytes)
             intervals[b] = Interval(align(size), first[b], last[b])
     total, _ = place(list(intervals.values()))
     used = list(intervals.values())

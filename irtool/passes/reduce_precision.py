@@ -32,6 +32,7 @@ from ..ir import (
 from ..ir.types import distinct_leaves
 from ..ops.base import Pattern, call, called_operator
 from ..ops.dtypes import dtype_of
+from ..symbolic_int import bound
 from ..tir.dtypes import largest
 from .core.base import FunctionPass, register_pass
 from .core.constants import has_data, to_array
@@ -293,7 +294,7 @@ def _uses(product: Call, number: int) -> float:
 
 
 def _size(t: Type) -> int:
-    return sum(prod(d if isinstance(d, int) else 1 for d in x.shape) for x in _tensors(t))
+    return bound(sum(prod(d if isinstance(d, int) else 1 for d in x.shape) for x in _tensors(t)))
 
 
 def _tensors(t: Type) -> list[TensorType]:

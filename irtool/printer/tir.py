@@ -243,7 +243,7 @@ class LoopNestPrinter:
 
     def _expression(self, e: Expr, parts: list[str]) -> str:
         if isinstance(e, Const):
-            return constant(e.value, e.dtype)
+            return str(e.value) if isinstance(e.value, SymbolicInt) else constant(e.value, e.dtype)
         if isinstance(e, Var):
             return self._variable(e)
         if isinstance(e, Binary):

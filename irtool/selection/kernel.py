@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
+from ..symbolic_int import bound
 from ..tir.expr import Call
 from ..tir.kernel import Kernel
 from ..tir.sharing import index_bounds, updated_pairs
@@ -60,7 +61,7 @@ class KernelNest:
     @cached_property
     def is_wide(self) -> bool:
         """True if some index needs more than 32 bits."""
-        return any(b.size >= _INDEX_LIMIT for b in all_buffers(self.kernel))
+        return any(bound(b.size) >= _INDEX_LIMIT for b in all_buffers(self.kernel))
 
     @cached_property
     def has_vectors(self) -> bool:

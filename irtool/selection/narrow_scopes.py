@@ -12,8 +12,10 @@ correctly if each step has an array of its own.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
+from ..symbolic_int import holds
 from ..tir.expr import Const, Expr, Load, Var, post_order, substitute, variables
 from ..tir.interning import Interner
 from ..tir.stmt import (
@@ -148,7 +150,7 @@ class _Stored:
         self.loops.pop()
         stored = self.elements - before
         self.elements = set(before)
-        if isinstance(s.extent, Const) and s.steps > 0:
+        if isinstance(s.extent, Const) and holds(operator.gt, s.steps, 0):
             self.elements |= {self._of_all_steps(e, s) for e in stored}
 
     def _is_stored(self, element: Expr) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..symbolic_int import is_known
 from ..tir.expr import Binary, Call, Const, Expr, Load, Select, Var, const, post_order
 from ..tir.int8_dot import LONG_DOTS
 from ..tir.simplify import Simplifier
@@ -54,7 +55,13 @@ class Run:
 
 def find_run(s: For, simplify: Simplifier) -> Run | None:
     """The loop as such sums; None for other loops."""
-    if s.kind != SERIAL or not isinstance(s.extent, Const) or s.extent.value < WORDS or not _has_long_words(s):
+    if (
+        s.kind != SERIAL
+        or not isinstance(s.extent, Const)
+        or not is_known(s.extent.int_value)
+        or s.extent.value < WORDS
+        or not _has_long_words(s)
+    ):
         return None
     body = unroll(s.body, simplify)
     sums = [_sum(x, s.var, simplify) for x in (body.stmts if isinstance(body, Seq) else (body,))]

@@ -6,6 +6,7 @@ float16(x + y)              the sum in float32, rounded
 
 from __future__ import annotations
 
+from ..symbolic_int import proof
 from ..tir import dtypes
 from ..tir.expr import Binary, Call, Cast, Expr
 from ..tir.simplify import Simplifier
@@ -32,6 +33,7 @@ def support_of(e: Binary | Cast | Call, simplify: Simplifier, is_wide: bool) -> 
     return _of_cast(e) if isinstance(e, Cast) else _of_call(e)
 
 
+@proof
 def _of_binary(e: Binary, simplify: Simplifier, is_wide: bool) -> Support | None:
     op, dtype = e.op, e.a.dtype
     if op in _DIVISIONS and not dtypes.is_float(dtype):

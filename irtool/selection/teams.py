@@ -5,6 +5,7 @@ for i: … ; for j (parallel): …      ⇒      one thread: for i: … ; barrie
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from functools import partial
 from math import prod
 
 from ..schedule.graph.threads import shared_loops
+from ..symbolic_int import bound, estimate, holds
 from ..tir.dtypes import itemsize
 from ..tir.expr import Const, Load, post_order
 from ..tir.kernel import Kernel
@@ -203,8 +205,8 @@ def _is_passed(s: Stmt) -> bool:
 
 
 def _has_steps(s: For) -> bool:
-    """True for a loop with a known number of steps, which is not 0."""
-    return isinstance(s.extent, Const) and s.extent.value > 0
+    """True for a loop of a constant extent that is never 0."""
+    return isinstance(s.extent, Const) and holds(operator.gt, s.extent.value, 0)
 
 
 def _written(s: Stmt) -> set[Buffer]:
@@ -228,6 +230,7 @@ def shared_work(program: Program) -> int:
     return sum(times * _shared_work(kernel) for kernel, times in count_runs(program).items())
 
 
+@estimate
 def _shared_work(kernel: Kernel) -> int:
     """The work of one kernel. A buffer counts as read once at most, a table as often as it is looked up."""
     stores = 0
@@ -245,5 +248,5 @@ def _shared_work(kernel: Kernel) -> int:
             shared = shared or s.kind == PARALLEL
         stack.extend((k, times, shared) for k in children(s))
     operands = set(kernel.params)
-    read = sum(min(n * itemsize(b.dtype), b.nbytes) for b, n in reads.items() if b in operands)
-    return max(stores, read)
+    read = sum(min(bound(n * itemsize(b.dtype)), bound(b.nbytes)) for b, n in reads.items() if b in operands)
+    return max(bound(stores), read)

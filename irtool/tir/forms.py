@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..symbolic_int import bound
 from .buffers import replace_buffers
 from .expr import Const, Expr, Load, Var, post_order, rewrite
 from .stmt import (
@@ -78,8 +79,8 @@ class Reduction:
 
     @property
     def work(self) -> int:
-        """Updates in all."""
-        return math.prod(extent for _, extent in (*self.loops, *self.inner))
+        """Updates in all, at most."""
+        return bound(math.prod(extent for _, extent in (*self.loops, *self.inner)))
 
 
 def with_taps(r: Reduction, taps: Sequence[Var]) -> Reduction:
@@ -122,8 +123,8 @@ class TupleReduction:
 
     @property
     def work(self) -> int:
-        """Updates in all."""
-        return math.prod(extent for _, extent in (*self.loops, *self.inner))
+        """Updates in all, at most."""
+        return bound(math.prod(extent for _, extent in (*self.loops, *self.inner)))
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ class LoopAccesses:
 
 
 def _range(s: For) -> tuple[float, float]:
-    return (0, max(s.extent.int_value - 1, 0)) if isinstance(s.extent, Const) else (0, float("inf"))
+    return (0, s.last) if isinstance(s.extent, Const) else (0, float("inf"))
 
 
 def is_independent(loop: For, around: Ranges) -> bool:

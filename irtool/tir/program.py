@@ -169,6 +169,9 @@ class Fail(_Invocation):
     outputs: list[Slot]
 
 
+LENGTH_ERROR = 4
+"""What an entry point returns for a length outside of its bounds."""
+
 FAILED = 5
 """What an entry point returns where a branch is taken that is impossible with the program's shapes."""
 

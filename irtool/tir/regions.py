@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from ..symbolic_int import as_integer
 from .expr import Const, Expr, Load, post_order
 from .simplify import Simplifier
 from .stmt import Buffer, Stmt, Store, expressions, pre_order
@@ -50,10 +51,10 @@ def touched_span(indices: Sequence[Expr], inside: Collection[Expr], simplify: Si
         least, most = min(least, low), max(most, high)
     if not -_LIMIT < least <= most < _LIMIT:
         return None
-    begin: Expr = Const(int(least), indices[0].dtype)
+    begin: Expr = Const(as_integer(least), indices[0].dtype)
     for t, k in (around or {}).items():
         begin = begin + t * k
-    return begin, int(most - least) + 1
+    return begin, as_integer(most - least) + 1
 
 
 def _is_fixed(term: Expr, inside: Collection[Expr]) -> bool:

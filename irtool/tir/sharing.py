@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..symbolic_int import SymbolicInt, greatest, least
 from . import dtypes
 from .expr import Const, Expr, Load, post_order
 from .simplify import Simplifier
@@ -13,7 +14,7 @@ from .stmt import Buffer, For, Let, Lowered, PrimFunc, Seq, Stmt, Store, express
 def loop_bounds(root: PrimFunc | Stmt) -> dict[Expr, tuple[float, float]]:
     """The ranges (inclusive) of the variables of loops with constant extents."""
     return {
-        s.var: (0, max(s.extent.int_value - 1, 0))
+        s.var: (0, s.last)
         for s in pre_order(root.body if isinstance(root, PrimFunc) else root)
         if isinstance(s, For) and isinstance(s.extent, Const)
     }
@@ -29,10 +30,15 @@ def index_bounds(root: PrimFunc | Stmt) -> dict[Expr, tuple[float, float]]:
         value = s.extent if isinstance(s, For) else s.value
         if not dtypes.is_int(value.dtype) or (span := simplify.range(value)) == dtypes.int_range(value.dtype):
             continue
-        low, high = (0, max(span[1] - 1, 0)) if isinstance(s, For) else span
+        low, high = (0, _last(span[1])) if isinstance(s, For) else span
         before = simplify.bounds.get(s.var, (low, high))
-        simplify.bind(s.var, min(low, before[0]), max(high, before[1]))
+        simplify.bind(s.var, least(low, before[0]), greatest(high, before[1]))
     return simplify.bounds
+
+
+def _last(steps: float) -> float:
+    """The greatest value of a loop's variable."""
+    return max(steps - 1, 0) if not isinstance(steps, SymbolicInt) else steps - 1
 
 
 def copied_input(f: PrimFunc) -> int | None:

@@ -14,9 +14,11 @@ Only int32 and int64 are treated so; a claim about a range is made only where no
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..symbolic_int import Undecided, as_integer, bound, greatest, greatest_common_divisor, holds, least
 from . import dtypes
 from .expr import (
     QUOTIENTS,
@@ -120,7 +122,7 @@ class Simplifier:
             return _WHOLE
         whole: Range = dtypes.int_range(e.dtype)
         low, high = self._exact(e)
-        return (low, high) if whole[0] <= low and high <= whole[1] else whole
+        return (low, high) if holds(operator.le, whole[0], low) and holds(operator.le, high, whole[1]) else whole
 
     def _exact(self, e: Expr) -> Range:
         """The range as if integers were unbounded (of parts that themselves keep within their dtype)."""
@@ -136,7 +138,7 @@ class Simplifier:
             return self._binary(e)
         if isinstance(e, Select):
             a, b = self._ranges[e.then], self._ranges[e.other]
-            return min(a[0], b[0]), max(a[1], b[1])
+            return least(a[0], b[0]), greatest(a[1], b[1])
         if isinstance(e, Cast) and not dtypes.is_float(e.value.dtype):
             return self._ranges[e.value]
         return _WHOLE
@@ -150,36 +152,46 @@ class Simplifier:
             return a - d, b - c
         if op == "*":
             ends = [0 if 0 in (x, y) else x * y for x in (a, b) for y in (c, d)]
-            return min(ends), max(ends)
+            return least(*ends), greatest(*ends)
         if op == "min":
-            return min(a, c), min(b, d)
+            return least(a, c), _either(operator.le, b, d)
         if op == "max":
-            return max(a, c), max(b, d)
-        if c == d and isinstance(c, int) and c > 0 and isinstance(a, int) and isinstance(b, int):
-            if op == "floordiv" or (op == "truncdiv" and a >= 0):
-                return a // c, b // c
-            if op == "floormod" or (op == "truncmod" and a >= 0):
-                return (a % c, b % c) if a // c == b // c else (0, c - 1)
-            if op == "truncmod":
-                return max(a, 1 - c), min(max(b, 0), c - 1)
-            if op == "truncdiv":
-                return -(-a // c) if a < 0 else a // c, b // c if b >= 0 else -(-b // c)
-            if op == "&" and a >= 0:
-                return 0, min(b, c)
-        if op == "&" and a >= 0 and c >= 0:
-            return 0, min(b, d)
+            return _either(operator.ge, a, c), greatest(b, d)
+        is_natural = holds(operator.ge, a, 0)
+        if c == d and isinstance(c, int) and holds(operator.gt, c, 0) and isinstance(a, int) and isinstance(b, int):
+            try:
+                limits = self._range_of_division(op, (a, b), c, is_natural)
+            except Undecided:
+                limits = None
+            if limits is not None:
+                return limits
+        if op == "&" and is_natural and holds(operator.ge, c, 0):
+            return 0, _either(operator.le, b, d)
         if op == ">>" and c == d and isinstance(c, int) and 0 <= c < 64 and isinstance(a, int) and isinstance(b, int):
             return a >> c, b >> c
-        if op == "floormod" and c > 0:
+        if op == "floormod" and holds(operator.gt, c, 0):
             return 0, d - 1
         return (0, 1) if e.dtype == "bool" else _WHOLE
+
+    @staticmethod
+    def _range_of_division(op: str, dividend: tuple[int, int], c: int, is_natural: bool) -> Range | None:
+        a, b = dividend
+        if op == "floordiv" or (op == "truncdiv" and is_natural):
+            return a // c, b // c
+        if op == "floormod" or (op == "truncmod" and is_natural):
+            return (a % c, b % c) if a // c == b // c else (0, c - 1)
+        if op == "truncmod":
+            return greatest(a, 1 - c), least(greatest(b, 0), c - 1)
+        if op == "truncdiv":
+            return -(-a // c) if a < 0 else a // c, b // c if b >= 0 else -(-b // c)
+        return (0, _either(operator.le, b, c)) if op == "&" and is_natural else None
 
     def never_wraps(self, e: Expr) -> bool:
         """True if the exact value of this operation always fits its dtype."""
         self.range(e)
-        low, high = self._exact(e)
         whole = dtypes.int_range(e.dtype)
-        return whole[0] <= low and high <= whole[1]
+        low, high = self._exact(e)
+        return holds(operator.le, whole[0], low) and holds(operator.le, high, whole[1])
 
     # -- linear forms --------------------------------------------------------------------------------------------------
 
@@ -257,19 +269,20 @@ class Simplifier:
         total: Expr | None = None
         terms = [(t, _wrapped(k, dtype)) for t, k in form[0].items()]
         if len(terms) > 1:
-            terms.sort(key=lambda item: item[1] < 0)
+            terms.sort(key=lambda item: holds(operator.lt, item[1], 0))
         for atom, k in terms:
             if not k:
                 continue
             part = atom
-            if abs(k) != 1 or (k < 0 and total is None):
-                factor = k if total is None else abs(k)
+            negative = holds(operator.lt, k, 0)
+            if (k != 1 and k != -1) or (negative and total is None):
+                factor = -k if total is not None and negative else k
                 part = self._intern(Binary("*", atom, self._intern(const(factor, dtype)), dtype))
                 self._linear.setdefault(part, ({atom: factor}, 0))
             if total is None:
                 total = part
             else:
-                total = self._intern(Binary("-" if k < 0 else "+", total, part, dtype))
+                total = self._intern(Binary("-" if negative else "+", total, part, dtype))
         offset = _wrapped(form[1], dtype)
         if total is None:
             return self._intern(const(offset, dtype))
@@ -279,19 +292,18 @@ class Simplifier:
         return total
 
     def _form_range(self, form: Linear) -> Range:
-        low = high = float(form[1])
-        exact = True
+        low: float = form[1]
+        high: float = form[1]
         for atom, k in form[0].items():
             a, b = self.range(atom)
-            exact = exact and not math.isinf(a) and not math.isinf(b)
-            low += min(a * k, b * k)
-            high += max(a * k, b * k)
-        return (int(low), int(high)) if exact else (low, high)
+            low += least(a * k, b * k)
+            high += greatest(a * k, b * k)
+        return low, high
 
     def _fits(self, form: Linear, dtype: str) -> bool:
         low, high = self._form_range(form)
         whole = dtypes.int_range(dtype)
-        return whole[0] <= low and high <= whole[1]
+        return holds(operator.le, whole[0], low) and holds(operator.le, high, whole[1])
 
     # -- rules ---------------------------------------------------------------------------------------------------------
 
@@ -315,16 +327,19 @@ class Simplifier:
                 return self._sum(self._combine(({}, 0), self._form(other), factor.int_value), dtype)
             return e
         if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
-            return self._divide(e, dtype)
+            try:
+                return self._divide(e, dtype)
+            except Undecided:
+                return e
         if op in ("<", "<=", "==", "!="):
             return self._compare(e, dtype)
         if op in ("min", "max"):
             difference = self._combine(self._form(e.a), self._form(e.b), -1)
             if self._comparable(e, dtype):
                 low, high = self._form_range(difference)
-                if high <= 0:
+                if holds(operator.le, high, 0):
                     return e.a if op == "min" else e.b
-                if low >= 0:
+                if holds(operator.ge, low, 0):
                     return e.b if op == "min" else e.a
         return e
 
@@ -338,10 +353,10 @@ class Simplifier:
         op = e.op
         known: bool | None = None
         if op == "<":
-            known = True if high < 0 else False if low >= 0 else None
+            known = True if holds(operator.lt, high, 0) else False if holds(operator.ge, low, 0) else None
         elif op == "<=":
-            known = True if high <= 0 else False if low > 0 else None
-        elif low > 0 or high < 0:
+            known = True if holds(operator.le, high, 0) else False if holds(operator.gt, low, 0) else None
+        elif holds(operator.gt, low, 0) or holds(operator.lt, high, 0):
             known = op == "!="
         elif low == high == 0:
             known = op == "=="
@@ -355,29 +370,30 @@ class Simplifier:
         if e.op == "<=":
             offset -= 1
         # terms + offset < 0
-        sizes = sorted({abs(k) for k in terms.values()}, reverse=True)
+        sizes = sorted({-k if holds(operator.lt, k, 0) else k for k in terms.values()}, key=bound, reverse=True)
         for g in sizes:
             if g == 1 or all(k % g == 0 for k in terms.values()):
                 continue
             rest = {t: k for t, k in terms.items() if k % g}
             low, high = self._form_range((rest, offset))
-            if math.isinf(low) or math.isinf(high) or low // g != high // g:
+            if _is_infinite(low) or _is_infinite(high) or low // g != high // g:
                 continue
+            offset_in_steps = as_integer(low // g)
             # terms - rest is a multiple of g, so that rest + offset may be rounded down to one.
-            whole = self._sum(({t: k // g for t, k in terms.items() if k % g == 0}, int(low // g)), dtype)
+            whole = self._sum(({t: k // g for t, k in terms.items() if k % g == 0}, offset_in_steps), dtype)
             return self._intern(Binary("<", whole, self._intern(const(0, dtype)), "bool"))
         return e
 
     def _divide_coarsely(self, op: str, form: Linear, c: int, dtype: str) -> Expr | None:
         """(16*i + j) floordiv 64  ⇒  i floordiv 4, and floormod  ⇒  16*(i floormod 4) + j, where 0 <= j < 16."""
-        for g in sorted({math.gcd(k, c) for k in form[0].values()}, reverse=True):
-            if g <= 1 or g >= c:
+        for g in sorted({greatest_common_divisor(k, c) for k in form[0].values()}, key=bound, reverse=True):
+            if g == 1 or not holds(operator.lt, g, c):
                 continue
             fine = ({t: k for t, k in form[0].items() if k % g}, form[1] % g)
             if not fine[0] and not fine[1]:
                 continue
             low, high = self._form_range(fine)
-            if low < 0 or high >= g:
+            if not (holds(operator.ge, low, 0) and holds(operator.lt, high, g)):
                 continue
             coarse = self._sum(({t: k // g for t, k in form[0].items() if k % g == 0}, form[1] // g), dtype)
             divided = self._intern(self._change_binary(Binary(op, coarse, self._intern(const(c // g, dtype)), dtype)))
@@ -387,21 +403,21 @@ class Simplifier:
         return None
 
     def _divide(self, e: Binary, dtype: str) -> Expr:
-        if not isinstance(e.b, Const) or e.b.value <= 0:
+        if not isinstance(e.b, Const) or not holds(operator.gt, e.b.value, 0):
             return e
         op, c = e.op, e.b.int_value
         form = self._form(e.a)
         if not self._fits(form, dtype):
             return e
         if op in ("truncdiv", "truncmod"):
-            if self._form_range(form)[0] < 0:
+            if not holds(operator.ge, self._form_range(form)[0], 0):
                 return e
             op = "floordiv" if op in QUOTIENTS else "floormod"
         whole = ({t: k // c for t, k in form[0].items() if k % c == 0}, form[1] // c)
         rest = ({t: k for t, k in form[0].items() if k % c}, form[1] % c)
         low, high = self._form_range(rest)
-        if low // c == high // c and not math.isinf(low) and not math.isinf(high):
-            shift = int(low // c)
+        if not _is_infinite(low) and not _is_infinite(high) and low // c == high // c:
+            shift = as_integer(low // c)
             if op == "floordiv":
                 return self._sum((whole[0], whole[1] + shift), dtype)
             return self._sum((rest[0], rest[1] - shift * c), dtype)
@@ -411,17 +427,17 @@ class Simplifier:
                 return coarse
             left = e.a
             if op == "floordiv" and isinstance(left, Binary) and left.op == "floordiv" and isinstance(left.b, Const):
-                if left.b.value > 0:
+                if holds(operator.gt, left.b.value, 0):
                     inner = self._intern(const(left.b.int_value * c, dtype))
                     return self._change_binary(Binary("floordiv", left.a, inner, dtype))
             if isinstance(left, Binary) and left.op == "floormod" and isinstance(left.b, Const):
                 n = left.b.int_value
-                if n > 0 and n % c == 0:
+                if holds(operator.gt, n, 0) and n % c == 0:
                     inside = self._intern(self._change_binary(Binary(op, left.a, self._intern(e.b), dtype)))
                     if op == "floormod":
                         return inside
                     return self._change_binary(Binary("floormod", inside, self._intern(const(n // c, dtype)), dtype))
-            common = math.gcd(c, form[1], *form[0].values()) if form[0] else 1
+            common = greatest_common_divisor(c, form[1], *form[0].values()) if form[0] else 1
             if common > 1:
                 small = self._sum(({t: k // common for t, k in form[0].items()}, form[1] // common), dtype)
                 divided = self._change_binary(Binary(op, small, self._intern(const(c // common, dtype)), dtype))
@@ -435,6 +451,15 @@ class Simplifier:
             return self._intern(Binary("floormod", part, e.b, dtype))
         inner_quotient = self._change_binary(Binary("floordiv", part, self._intern(e.b), dtype))
         return self._sum(self._combine(whole, self._form(self._intern(inner_quotient)), 1), dtype)
+
+
+def _is_infinite(limit: float) -> bool:
+    return isinstance(limit, float) and math.isinf(limit)
+
+
+def _either(compare: Callable[[float, float], bool], a: float, b: float) -> float:
+    """The closer one of two upper or of two lower limits; the first if the run decides, since each of them is a limit."""
+    return b if holds(compare, b, a) else a
 
 
 def _wrapped(k: int, dtype: str) -> int:

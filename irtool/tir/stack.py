@@ -6,6 +6,7 @@ Sizes are upper bounds for compiled code, not what a compiler makes of it, which
 
 from __future__ import annotations
 
+from ..symbolic_int import bound
 from .program import HostFunction, Program, RunKernel, calls, kernels_in_use, steps
 from .stmt import Allocate, Buffer, Scope, Stmt, pre_order
 from .vector_target import VectorTarget
@@ -61,7 +62,7 @@ def _host_frame(f: HostFunction) -> int:
 
 def array_bytes(program: Program) -> int:
     """Bytes of the arrays that one of the program's kernels has on the stack, of that with most of them."""
-    return max((sum(b.nbytes for b in stack_arrays(k.body)) for k in kernels_in_use(program)), default=0)
+    return max((sum(bound(b.nbytes) for b in stack_arrays(k.body)) for k in kernels_in_use(program)), default=0)
 
 
 def stack_bytes(program: Program, depth: int = 1) -> int:

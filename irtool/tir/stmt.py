@@ -26,6 +26,7 @@ from enum import Enum
 from typing import Any
 
 from ..hooks import Hook
+from ..symbolic_int import is_known
 from . import dtypes
 from .expr import Const, Expr, Load, Var, as_expr, const
 
@@ -198,6 +199,11 @@ class For(Stmt):
         """The number of steps of a loop of constant extent."""
         assert isinstance(self.extent, Const)
         return self.extent.int_value
+
+    @property
+    def last(self) -> int:
+        """The greatest value of the variable in a loop of constant extent that has steps."""
+        return max(self.steps - 1, 0) if is_known(self.steps) else self.steps - 1
 
 
 class Store(Stmt):

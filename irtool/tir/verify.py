@@ -194,7 +194,7 @@ class _Verifier:
         if not dtypes.is_int(s.var.dtype) or not dtypes.is_int(s.extent.dtype):
             yield f"the loop of {s.var.name} counts in {s.var.dtype} to a {s.extent.dtype}"
         if isinstance(s.extent, Const):
-            self.simplify.bind(s.var, 0, max(s.extent.int_value - 1, 0))
+            self.simplify.bind(s.var, 0, s.last)
             self.loops.add(s.var)
         elif dtypes.is_int(s.extent.dtype):
             self.simplify.bind(s.var, 0, max(self.simplify.range(s.extent)[1] - 1, 0))

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..symbolic_int import as_integer
 from .expr import Expr, Load, Var, const, post_order
 from .simplify import Simplifier
 
@@ -57,15 +58,15 @@ def window_at(index: Expr, loops: Sequence[Loop], inner: Sequence[Loop], simplif
     results = {v: None for v, _ in loops if v in terms}
     if len(taps) != 1 or len(results) > 1 or any(terms[v] < 1 for v in (*taps, *results)):
         return None
-    first: Expr = const(int(rest))
+    first: Expr = const(as_integer(rest))
     for e, step in terms.items():
         if e in taps or e in results:
             continue
         if any(x in taps or x in results for x in post_order(e)):
             return None
-        first = first + e * int(step)
+        first = first + e * as_integer(step)
     (tap,), result = taps, next(iter(results), None)
-    return Window(result, tap, int(terms[result]) if result is not None else 0, int(terms[tap]), first)
+    return Window(result, tap, as_integer(terms[result]) if result is not None else 0, as_integer(terms[tap]), first)
 
 
 def windows_of(

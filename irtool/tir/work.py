@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..symbolic_int import bound
 from .expr import Binary, Const, Expr, Load, post_order
 from .stmt import For, PrimFunc, Stmt, Store, children
 
@@ -17,7 +18,7 @@ def count_macs(nest: PrimFunc) -> int:
         if isinstance(s, Store) and _accumulates_product(s):
             total += times
         stack.extend((k, times) for k in children(s))
-    return total
+    return bound(total)
 
 
 def _accumulates_product(s: Store) -> bool:

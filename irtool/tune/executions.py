@@ -13,7 +13,7 @@ result of every function, which it passes on to those that it calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from ..driver.outputs import write_files
 from ..driver.signature import Signature
 from ..driver.stages import run_rest, stages_from
 from ..files import temporary_folder
+from ..symbolic_int import Symbol
 from ..tir.expr import Load, Var
 from ..tir.forms import Map
 from ..tir.kernel import Kernel
@@ -122,11 +123,15 @@ def _run(program: Program, backend: Backend, values: Sequence[Any]) -> Any:
         loaded = folder / "loaded"
         write_files(loaded, files)
         weights = loaded / sources.weights if sources.weights else None
-        outputs = signature.outputs()
+        arrays, outputs, lengths = signature.call(values)
         outputs[-1].fill(0)
-        backend.load(loaded / built.library, request.name, weights).run(signature.arrays(values), outputs)
+        network = backend.load(loaded / built.library, request.name, weights)
+        if lengths:
+            network.run(arrays, outputs, "", lengths)
+        else:
+            network.run(arrays, outputs)
     return outputs[-1]
 
 
-def _no_sample(function: HostFunction) -> Sample:
+def _no_sample(function: HostFunction, lengths: Mapping[Symbol, int]) -> Sample:
     raise AssertionError("a build that counts has no test bench")

@@ -14,6 +14,7 @@ from ..ir import Module
 from ..schedule.graph.kernel import schedule_kernel
 from ..schedule.scripts.tuned import noting, stage_key, tuned
 from ..schedule.strategies.base import choose_strategy, label_of, stage_variants
+from ..symbolic_int import bound
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, PARAM, RESULT, HostFunction, Program, RunKernel, Slot, node_names, steps
 from ..tir.structure import structural_words
@@ -60,7 +61,7 @@ class Tunable:
     @property
     def work(self) -> int:
         """Multiply-adds of all calls; elements of the results for kernels without any."""
-        return self.calls * (self.kernel.macs or sum(b.nbytes // 4 for b in self.kernel.outputs))
+        return self.calls * (bound(self.kernel.macs) or sum(bound(b.nbytes) // 4 for b in self.kernel.outputs))
 
     def job(
         self, backend: Backend, target: VectorTarget, choices: Mapping[str, str], conditions: TimingConditions

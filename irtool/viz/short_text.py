@@ -6,6 +6,7 @@ import re
 
 from ..ir import TensorType, TupleType, Type
 from ..ir.show import show_dim, show_type
+from ..symbolic_int import bound
 
 _MOST_FIELDS = 3
 _LONGEST = 60
@@ -49,7 +50,7 @@ def brief_size(size: int | None) -> str:
     """Bytes in the largest unit that leaves a number of at least one."""
     if size is None:
         return ""
-    amount, unit = float(size), "B"
+    amount, unit = float(bound(size)), "B"
     for larger in ("KB", "MB", "GB", "TB"):
         if amount < 1000:
             break

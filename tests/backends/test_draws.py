@@ -68,7 +68,7 @@ def test_c_draws_what_numpy_draws(tmp_path: Path) -> None:
     for p, g in inputs:
         t = stored_type(p.slot.dtype)
         lines += [f"static {t} {p.name}_data[{max(1, p.slot.size)}];", *draws.given_values(p, g)]
-        body += [*draws.fill(p, g), f"  fwrite({p.name}_data, sizeof({t}), {p.slot.size}u, stdout);"]
+        body += [*draws.fill(p, g, p.slot.size), f"  fwrite({p.name}_data, sizeof({t}), {p.slot.size}u, stdout);"]
     (tmp_path / "d.c").write_text(
         "\n".join([*lines, "int main(void) {", "  unsigned long i;", *body, "  return 0;", "}"])
     )

@@ -44,8 +44,8 @@ def test_dynamic_dimensions_name_the_flag_of_each_parameter() -> None:
         parse("def @main(%x: Tensor[(?, 8), float32], %y: Tensor[(3, ?, 4), float32]) { (%x, tanh(%y)) }")
     )
     assert [d.help for d in diagnostics] == [
-        "give a shape, for example: --shape x=1,8",
-        "give a shape, for example: --shape y=3,16,4",
+        "give a shape, for example: --shape x=1,8, or bounds, up to which a run decides: --shape 'x=?<=512,8'",
+        "give a shape, for example: --shape y=3,16,4, or bounds, up to which a run decides: --shape 'y=3,?<=512,4'",
     ]
 
 

@@ -30,7 +30,7 @@ from .nest import select_for_c
 from .object_files import Objects
 from .pool_flags import read_pools
 from .program import CText, TextOptions, write_program
-from .testbench import write_testbench
+from .testbench import trial_lengths, write_testbench
 from .timer import write_timer
 from .tvm_interface import interface_stem, write_tvm_interface
 from .units import UNIT_LENGTH
@@ -262,8 +262,8 @@ class C(Backend):
         if self.testbench:
             main = f"{name}_test.c"
             narrow = {b.dtype for k in program.kernels for b in k.params}
-            sample = request.sample(entry.function)
-            files[main] = [write_testbench(name, entry, sample, bool(text.weights), narrow).encode()]
+            trials = [(values, request.sample(entry.function, values)) for values in trial_lengths(entry.symbols)]
+            files[main] = [write_testbench(name, entry, trials, bool(text.weights), narrow).encode()]
         elif request.emit == "exe":
             main = f"{name}_main.c"
             files[main] = [write_main(name, entry.function, bool(text.weights)).encode()]

@@ -19,8 +19,8 @@ from ..sources import Draw
 _PER_LINE = 8
 
 
-def given_values(p: Parameter, value: Draw | Any) -> list[str]:
-    """The declaration of an input's values, if they are not drawn."""
+def given_values(p: Parameter, value: Draw | Any, suffix: str = "") -> list[str]:
+    """The declaration of an input's values, if they are not drawn; its name ends in the suffix."""
     if isinstance(value, Draw):
         return []
     flat = value.reshape(-1)
@@ -28,7 +28,7 @@ def given_values(p: Parameter, value: Draw | Any) -> list[str]:
         numbers = [f"{v}u" for v in flat.view("uint16").tolist()]
     else:
         numbers = [bare(literal(v, p.slot.dtype)) for v in flat.tolist()]
-    return table(f"const {stored_type(p.slot.dtype)} {p.name}_given", numbers)
+    return table(f"const {stored_type(p.slot.dtype)} {p.name}_given{suffix}", numbers)
 
 
 def table(declared: str, numbers: Sequence[str]) -> list[str]:
@@ -55,9 +55,9 @@ def helpers(inputs: Sequence[tuple[Parameter, Draw | Any]]) -> list[Helper]:
     return [h for dtype in HALVES if dtype in drawn for h in (_ODD, TO_BITS[dtype])]
 
 
-def fill(p: Parameter, draw: Draw | Any) -> list[str]:
-    """Statements that fill an input; `i` is a variable of type `unsigned long`."""
-    value = f"{p.name}_given[i]"
+def fill(p: Parameter, draw: Draw | Any, size: int, suffix: str = "") -> list[str]:
+    """Statements that fill an input of so many elements; `i` is a variable of type `unsigned long`."""
+    value = f"{p.name}_given{suffix}[i]"
     seeded = []
     if isinstance(draw, Draw):
         seeded = [f"  seed({draw.seed}u);"]
@@ -67,7 +67,7 @@ def fill(p: Parameter, draw: Draw | Any) -> list[str]:
         else:
             value = f"uniform({bare(literal(draw.low, 'float64'))}, {literal(draw.high - draw.low, 'float64')})"
         value = _narrowed(value, p.slot.dtype)
-    return [*seeded, f"  for (i = 0; i < {p.slot.size}u; ++i) {p.name}_data[i] = {value};"]
+    return [*seeded, f"  for (i = 0; i < {size}u; ++i) {p.name}_data[i] = {value};"]
 
 
 def _narrowed(value: str, dtype: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ...tir.program import HostFunction
-from ..c_types import stored_type
+from ...symbolic_int import SymbolicInt, bound
+from ...tir.program import HostFunction, Slot
+from ...tir.symbols import symbols_of_function
+from ..c_types import enclose, stored_type
 from ..interface.names import sanitize
 from . import static_memory
 
@@ -14,15 +16,21 @@ _SHOWN = 1000
 def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
     """A C program that reads each input from a raw file and writes each output to one, in parameter order::
 
-        NAME [NAME.bin] x.raw … out.raw …
+        NAME [NAME.bin] [LENGTH …] x.raw … out.raw …
+
+    Each length that a run decides is a number, in the order of the parameters of `NAME_run`.
 
     `-h` and `--help` print the contents of each file. Exit code: 0, 1 (not enough memory), 2 (the weights are not this program's,
-    or damaged), 3 (a file cannot be read or written, or has the wrong size), 4 (wrong number of files).
+    or damaged), 3 (a file cannot be read or written, or has the wrong size), 4 (wrong number of files, or a length outside of its bounds).
     """
+    symbols = symbols_of_function(entry)
     tensors = [(f"in{n}", s, "rb") for n, s in enumerate(entry.params)]
     tensors += [(f"out{n}", s, "wb") for n, s in enumerate(entry.results)]
     lines = [f'#include "{name}.h"', "#include <stdio.h>", "#include <string.h>", ""]
-    declared, prepared = static_memory.tensors([(n, stored_type(s.dtype), s.size, s.nbytes) for n, s, _ in tensors])
+    lines[2:2] = ["#include <stdlib.h>"] if symbols else []
+    declared, prepared = static_memory.tensors(
+        [(n, stored_type(s.dtype), bound(s.size), bound(s.nbytes)) for n, s, _ in tensors]
+    )
     lines += [*declared, "", *_usage(name, entry, has_weights), "", *_TRANSFER, "", "int main(int argc, char **argv) {"]
     lines += ["  int next = 1, code;"]
     if has_weights:
@@ -31,7 +39,8 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
         '  if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) { usage(stdout); return 0; }',
         *prepared,
     ]
-    count = 1 + len(tensors)
+    count = 1 + len(symbols) + len(tensors)
+    lines += [f"  int64_t {s.name};" for s in symbols]
     if has_weights:
         lines += [
             f"  if (argc == {count + 1}) weights = argv[next++];",
@@ -44,19 +53,29 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
         ]
     else:
         lines += [f"  if (argc != {count}) {{ usage(stderr); return 4; }}"]
+    for s in symbols:
+        lines += [
+            f"  {s.name} = atoll(argv[next++]);",
+            f"  if ({s.name} < {s.low} || {s.name} > {s.high}) {{ usage(stderr); return 4; }}",
+        ]
     lines += [
-        f"  if (!transfer(argv[next++], 0, {n}, {s.nbytes}u)) return 3;" for n, s, mode in tensors if mode == "rb"
+        f"  if (!transfer(argv[next++], 0, {n}, {_bytes(s)})) return 3;" for n, s, mode in tensors if mode == "rb"
     ]
     lines += [
-        f"  code = {name}_run({', '.join(n for n, _, _ in tensors)});",
+        f"  code = {name}_run({', '.join([*(s.name for s in symbols), *(n for n, _, _ in tensors)])});",
         '  if (code) { fprintf(stderr, "the workspace is too small\\n"); return code; }',
     ]
     lines += [
-        f"  if (!transfer(argv[next++], 1, {n}, {s.nbytes}u)) return 3;" for n, s, mode in tensors if mode == "wb"
+        f"  if (!transfer(argv[next++], 1, {n}, {_bytes(s)})) return 3;" for n, s, mode in tensors if mode == "wb"
     ]
     if not tensors:
         lines.append("  (void)next;")
     return "\n".join([*lines, "  return 0;", "}", ""])
+
+
+def _bytes(s: Slot) -> str:
+    """The bytes of a tensor in C, for the lengths of the run."""
+    return f"(size_t){enclose(str(s.nbytes))}" if isinstance(s.nbytes, SymbolicInt) else f"{s.nbytes}u"
 
 
 def _usage(name: str, entry: HostFunction, has_weights: bool) -> list[str]:
@@ -64,10 +83,12 @@ def _usage(name: str, entry: HostFunction, has_weights: bool) -> list[str]:
     outputs = [sanitize(entry.result_name(n)) for n in range(len(entry.results))]
     named = [(f"{sanitize(s.name)}.raw", s, "read") for s in entry.params]
     named += [(f"{n}.raw", s, "written") for n, s in zip(outputs, entry.results, strict=True)]
-    arguments = [f"[{name}.bin]"] * has_weights + [n for n, _, _ in named]
+    symbols = symbols_of_function(entry)
+    arguments = [f"[{name}.bin]"] * has_weights + [s.name.upper() for s in symbols] + [n for n, _, _ in named]
     line = " ".join(arguments)
     lines = [f"usage: {name} {line if len(line) <= _SHOWN else line[:_SHOWN] + ' ...'}"]
     lines += [f"  {name}.bin  the weights; without it, the {name}.bin of this folder"] * has_weights
+    lines += [f"  {s.name.upper()}  a length, {s.low} to {s.high}" for s in symbols]
     for n, s, how in named:
         shape = ", ".join(map(str, s.shape))
         lines.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {s.nbytes} bytes")

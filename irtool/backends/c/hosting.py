@@ -23,7 +23,7 @@ from ...tir.program import (
     steps,
 )
 from ...tir.symbols import symbols_of_program
-from ..c_types import stored_type
+from ..c_types import enclose, stored_type
 from ..interface.names import Identifiers
 from .frame import ARENA, END, POOLS, Frame
 from .team import WORKER
@@ -84,7 +84,8 @@ class HostWriter:
             lines.append(check)
             self.used |= {ARENA, END}
         handed = [*(self.places[s] for s in (*f.params, *f.results)), *self.frame.names]
-        lines += [f"  (void){n};" for n in (*self.symbols, *(x for x in handed if x not in self.used))]
+        lines += [f"  (void){n};" for n in handed if n not in self.used]
+        lines += [f"  (void){n};" for n in self.symbols]
         lines += [f"  (void){WORKER};"] if self.in_team else []
         return "\n".join([*lines, *body, "  return 0;", "}", ""])
 
@@ -168,7 +169,7 @@ class HostWriter:
 
 
 def _bytes(count: int) -> str:
-    return f"(size_t){count}" if isinstance(count, SymbolicInt) else f"{count}u"
+    return f"(size_t){enclose(str(count))}" if isinstance(count, SymbolicInt) else f"{count}u"
 
 
 def _loop(s: Loop, depth: int, next_body: str) -> list[tuple[Any, int]]:

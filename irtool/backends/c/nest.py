@@ -16,6 +16,7 @@ from ...selection.tiles import TileBlock, TileRegion
 from ...selection.vectors import ir
 from ...selection.vectors.lower import constant_indices, stores_of
 from ...selection.vectors.types import width_for
+from ...symbolic_int import bound
 from ...tir.expr import Expr, Load, Select, post_order
 from ...tir.kernel import Kernel, part_bytes
 from ...tir.memory import CACHE_LINE
@@ -321,8 +322,10 @@ class KernelWriter:
         elif b.ndim == 0:
             self.code.line(f"{value_type(b.dtype)} {name};")
         else:
-            aligned = f" __attribute__((aligned({CACHE_LINE})))" if self.vector and b.nbytes >= CACHE_LINE else ""
-            self.code.line(f"{stored_type(b.dtype)} {name}[{max(1, b.size)}]{aligned};")
+            aligned = (
+                f" __attribute__((aligned({CACHE_LINE})))" if self.vector and bound(b.nbytes) >= CACHE_LINE else ""
+            )
+            self.code.line(f"{stored_type(b.dtype)} {name}[{max(1, bound(b.size))}]{aligned};")
         return True
 
     # -- registers and vectors -----------------------------------------------------------------------------------------

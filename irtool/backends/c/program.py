@@ -16,6 +16,7 @@ from ...tir.native_halves import HALF
 from ...tir.pools import Pool
 from ...tir.program import Program, Slot, constants_in_use, runs_of
 from ...tir.stack import stack_bytes
+from ...tir.symbols import symbols_of_program
 from ..formulas import vector_halves, vector_math, vector_types
 from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
@@ -407,8 +408,10 @@ class _Writer:
     def _call(self, v: Variant, e: EntryPoint, writer: RunWriter) -> str:
         """The call of an entry's function of one level."""
         memory = writer.memory_of(v.program.functions[e.function.name])
-        arguments = [e.arguments, *memory, *(["worker"] if self.in_team else [])]
-        return f"{v.functions[e.function.name]}({', '.join(filter(None, arguments))})"
+        lengths = [s.name if s in e.symbols else str(s.low) for s in symbols_of_program(v.program)]
+        tensors = [p.name for p in e.tensors]
+        arguments = [*lengths, *tensors, *memory, *(["worker"] if self.in_team else [])]
+        return f"{v.functions[e.function.name]}({', '.join(arguments)})"
 
     def _enter(self, each: str, arguments: str) -> str:
         """The statements that call the function with the steps of a run: in a team, in the required mode, or both."""

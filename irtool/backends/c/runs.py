@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...tir.program import HostFunction
-from ..interface.entry import EntryPoint
+from ..interface.entry import OUT_OF_BOUNDS, EntryPoint
 from ..interface.memory import ALIGNMENT
 from ..interface.pools import WorkspacePool
 from . import static_memory
-
-OUT_OF_BOUNDS = 4
-"""The error of an extent beyond its bounds."""
 
 
 def storages(name: str, pools: Sequence[WorkspacePool], arena_bytes: int) -> list[str]:
@@ -70,7 +67,7 @@ class RunWriter:
         return (
             f"{self._head_with}"
             f"  unsigned char *base = (unsigned char *)arena, *end;\n"
-            f"{self.check}{check_symbols(e)}"
+            f"{self.check}{check_lengths(self.name, e)}"
             f"  if (!arena || size < {size}) return 1;\n"
             f"  end = base + size;\n"
             f"  base += {_skip('base')};\n"
@@ -102,7 +99,7 @@ class RunWriter:
         return (
             f"int {e.run_in_pools}(const {struct} *pools{self._separator}{e.declarations}) {{\n"
             f"  unsigned char *room[{len(self.pools)}];\n"
-            f"{self.check}"
+            f"{self.check}{check_lengths(self.name, e)}"
             f"  if (!pools{missing}) return 1;\n"
             f"{begins}{last}}}\n\n"
             f"{self._head_with}"
@@ -117,10 +114,12 @@ class RunWriter:
         )
 
 
-def check_symbols(e: EntryPoint) -> str:
-    """The statement that refuses extents beyond their bounds."""
-    out = " || ".join(f"{s.name} < {s.low} || {s.name} > {s.high}" for s in e.symbols)
-    return f"  if ({out}) return {OUT_OF_BOUNDS};\n" if out else ""
+def check_lengths(name: str, e: EntryPoint) -> str:
+    """The statements that refuse lengths outside of their bounds, and end a run whose outputs have no elements."""
+    out = " || ".join(f"{s.name} < {0 if s in e.empty_at_zero else s.low} || {s.name} > {s.high}" for s in e.symbols)
+    lines = [f"  if ({out}) return {name.upper()}_{OUT_OF_BOUNDS};\n"] if out else []
+    lines += [f"  if ({' || '.join(f'{s.name} == 0' for s in e.empty_at_zero)}) return 0;\n"] if e.empty_at_zero else []
+    return "".join(lines)
 
 
 def _skip(pointer: str) -> str:

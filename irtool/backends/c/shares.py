@@ -19,8 +19,10 @@ from functools import partial
 from math import prod
 
 from ...selection.teams import Shared
+from ...symbolic_int import SymbolicInt
 from ...tir.expr import Var
 from ...tir.stmt import Stmt
+from ..c_types import enclose
 from ..interface.names import Identifiers
 from .code import CodeBuilder
 from .team import WORKER
@@ -36,7 +38,12 @@ class _Extent:
     @property
     def text(self) -> str:
         """The number in C."""
-        return self.name or str(self.number)
+        return self.name or _factor(self.number)
+
+
+def _factor(number: int) -> str:
+    """A number, or a formula of lengths in parentheses, for quotients and remainders."""
+    return enclose(str(number)) if isinstance(number, SymbolicInt) else str(number)
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ class _Place:
 def _product(extents: Sequence[_Extent]) -> str:
     """A product in C; empty for 1."""
     number = prod(x.number for x in extents if not x.name)
-    factors = [x.name for x in extents if x.name] + ([str(number)] if number > 1 else [])
+    factors = [x.name for x in extents if x.name] + ([_factor(number)] if number != 1 else [])
     return f"({' * '.join(factors)})" if len(factors) > 1 else "".join(factors)
 
 
@@ -140,9 +147,10 @@ class SharePrinter:
         late, within = self.names.fresh("late"), self.names.fresh("i")
         code.line(f"const {t} {late} = {index} >= {steps}, {within} = {index} - {late} * {steps};")
         size = _Extent(first)
-        if first > second:
+        if first != second:
             size = _Extent(first, self.names.fresh("half"))
-            code.line(f"const {t} {size.name} = {first} - {late};")
+            rest = f"{late} ? {second} : {first}" if isinstance(first, SymbolicInt) else f"{first} - {late}"
+            code.line(f"const {t} {size.name} = {rest};")
         return late, within, size
 
     def _carry(self, indices: Sequence[_Place]) -> None:

@@ -6,10 +6,11 @@ element.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from ...selection.vectors.types import HALVES
+from ...symbolic_int import Symbol, bound, value_at
 from ...tir import dtypes
 from ..c_types import bare, literal, stored_type
 from ..formulas.support import FROM_BITS, INLINE, definitions
@@ -24,7 +25,26 @@ _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2, "bfloat16": 1e-
 """Largest difference, relative to the largest element of the output; integers are equal."""
 
 
-def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: bool, half_types: Set[str]) -> str:
+Trial = tuple[Mapping[Symbol, int], Sample]
+"""Values of the lengths that a run decides, and inputs and outputs for these."""
+
+
+def trial_lengths(symbols: Sequence[Symbol]) -> list[dict[Symbol, int]]:
+    """The lengths that are tried: the least, the greatest, those in the middle, and some of which no two are equal; one trial without any."""
+    if not symbols:
+        return [{}]
+    trials = [
+        {s: s.low for s in symbols},
+        {s: (s.low + s.high) // 2 for s in symbols},
+        {s: s.high for s in symbols},
+        {s: s.low + (s.high - s.low) * (n + 1) // (len(symbols) + 3) for n, s in enumerate(symbols)},
+    ]
+    return [t for n, t in enumerate(trials) if t not in trials[:n]]
+
+
+def write_testbench(
+    name: str, entry: EntryPoint, trials: Sequence[Trial], has_weights: bool, half_types: Set[str]
+) -> str:
     """The program; `half_types` are the 16-bit dtypes that kernels read and write: numbers that pass through 16 bits agree with
     those of the interpreter to 16 bits only.
 
@@ -37,18 +57,16 @@ def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: b
         "#include <stdio.h>",
         "",
     ]
-    arrays = [(f"{p.name}_data", stored_type(p.slot.dtype), p.slot.size, p.slot.nbytes) for p in entry.tensors]
+    arrays = [
+        (f"{p.name}_data", stored_type(p.slot.dtype), bound(p.slot.size), bound(p.slot.nbytes)) for p in entry.tensors
+    ]
     declared, prepared = static_memory.tensors(arrays)
     lines += declared
-    steps = []
-    for p, want in zip(entry.outputs, sample.outputs, strict=True):
-        flat = want.reshape(-1)
-        step = max(1, flat.size // _MOST)
-        steps.append((step, flat[::step]))
-        lines += draws.table(f"const double {p.name}_expected", [_number(v) for v in flat[::step].tolist()])
-    inputs = list(zip(entry.inputs, sample.inputs, strict=True))
-    for p, value in inputs:
-        lines += draws.given_values(p, value)
+    tries = [
+        _Try(entry, values, sample, half_types, f"_{n}" if values else "") for n, (values, sample) in enumerate(trials)
+    ]
+    inputs = [x for t in tries for x in t.inputs]
+    lines += [line for t in tries for line in t.tables()]
     used = {p.slot.dtype for p in entry.outputs}
     support = definitions([*draws.helpers(inputs), *(h for dtype, h in FROM_BITS.items() if dtype in used)])
     lines += [*(INLINE if support else ("",)), *support, *draws.generator(inputs), "", *_COMPARE]
@@ -60,22 +78,61 @@ def write_testbench(name: str, entry: EntryPoint, sample: Sample, has_weights: b
         ]
     else:
         lines += ["  (void)argc;", "  (void)argv;"]
-    for p, value in inputs:
-        lines += draws.fill(p, value)
-    lines += [
-        f"  code = {entry.run}({', '.join(p.name + '_data' for p in entry.tensors)});",
-        f'  if (code) {{ printf("{entry.run} failed: error %d\\n", code); return 1; }}',
-    ]
-    for p, (step, values) in zip(entry.outputs, steps):
-        element = f"{p.name}_data[i * {step}u]"
-        wide = f"(double){FROM_BITS[p.slot.dtype].name}({element})" if p.slot.dtype in HALVES else f"(double){element}"
-        allowed = _allowed(_coarsest(p.slot.dtype, half_types), values)
-        lines += [
-            f"  for (i = 0; i < {values.size}u; ++i)",
-            f'    wrong += differs("{p.name}", i * {step}u, {wide}, {p.name}_expected[i], {allowed!r});',
-        ]
+    lines += [line for t in tries for line in t.statements()]
     lines += ['  printf("%s: %d elements differ\\n", wrong ? "FAILED" : "passed", wrong);']
     return "\n".join([*lines, "  return wrong != 0;", "}", ""])
+
+
+class _Try:
+    """The text of one run and its comparison."""
+
+    def __init__(
+        self, entry: EntryPoint, values: Mapping[Symbol, int], sample: Sample, half_types: Set[str], suffix: str
+    ) -> None:
+        self.entry = entry
+        self.values = values
+        self.suffix = suffix
+        self.half_types = half_types
+        self.inputs = list(zip(entry.inputs, sample.inputs, strict=True))
+        self.steps: list[tuple[int, Any]] = []
+        """For each output, the distance of the elements that are compared, and their values."""
+        for want in sample.outputs:
+            flat = want.reshape(-1)
+            step = max(1, flat.size // _MOST)
+            self.steps.append((step, flat[::step]))
+
+    def tables(self) -> list[str]:
+        """The expected outputs, and the inputs that are not drawn."""
+        lines: list[str] = []
+        for p, (_, values) in zip(self.entry.outputs, self.steps, strict=True):
+            lines += draws.table(f"const double {p.name}_expected{self.suffix}", [_number(v) for v in values.tolist()])
+        for p, value in self.inputs:
+            lines += draws.given_values(p, value, self.suffix)
+        return lines
+
+    def statements(self) -> list[str]:
+        """Fills the inputs, runs, and compares."""
+        lines: list[str] = []
+        for p, value in self.inputs:
+            lines += draws.fill(p, value, value_at(p.slot.size, self.values), self.suffix)
+        arguments = [str(self.values[s]) for s in self.entry.symbols]
+        arguments += [p.name + "_data" for p in self.entry.tensors]
+        lines += [
+            f"  code = {self.entry.run}({', '.join(arguments)});",
+            f'  if (code) {{ printf("{self.entry.run} failed: error %d\\n", code); return 1; }}',
+        ]
+        for p, (step, values) in zip(self.entry.outputs, self.steps, strict=True):
+            element = f"{p.name}_data[i * {step}u]"
+            wide = (
+                f"(double){FROM_BITS[p.slot.dtype].name}({element})" if p.slot.dtype in HALVES else f"(double){element}"
+            )
+            allowed = _allowed(_coarsest(p.slot.dtype, self.half_types), values)
+            expected = f"{p.name}_expected{self.suffix}[i]"
+            lines += [
+                f"  for (i = 0; i < {values.size}u; ++i)",
+                f'    wrong += differs("{p.name}", i * {step}u, {wide}, {expected}, {allowed!r});',
+            ]
+        return lines
 
 
 def _number(v: Any) -> str:

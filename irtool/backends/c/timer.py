@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...symbolic_int import bound
 from ...tir.memory import CACHE_LINE
 from ...tir.program import Slot
 from ..c_types import stored_type
@@ -23,15 +24,15 @@ zero."""
 
 
 def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> str:
-    """A program that prints the seconds of one run, the best of those that fit the time.
+    """A program that prints the seconds of one run at the upper bounds of its lengths, the best of those that fit the time.
 
     Inputs that are `cold` have copies that take turns, so that they come from the same memory as a network's weights.
     """
-    arguments: list[str] = []
+    arguments = [str(s.high) for s in entry.symbols]
     declared: list[str] = []
     prepared: list[str] = []
     for n, p in enumerate(entry.tensors):
-        copies = conditions.copies(p.slot.nbytes) if n in conditions.cold else 1
+        copies = conditions.copies(bound(p.slot.nbytes)) if n in conditions.cold else 1
         declared.append(f"static {stored_type(p.slot.dtype)} *t{n};")
         prepared += _prepared(n, p.slot, copies)
         arguments.append(f"t{n} + (round % {copies}u) * {_stride(p.slot)}u" if copies > 1 else f"t{n}")
@@ -57,7 +58,7 @@ def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> s
 
 def _stride(slot: Slot) -> int:
     """Elements from one copy to the next, which has the same alignment to cache lines."""
-    return max(1, -(-slot.size // CACHE_LINE) * CACHE_LINE)
+    return max(1, -(-bound(slot.size) // CACHE_LINE) * CACHE_LINE)
 
 
 def _prepared(n: int, slot: Slot, copies: int) -> Sequence[str]:

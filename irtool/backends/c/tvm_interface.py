@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...symbolic_int import SymbolicInt, bound
 from ..c_types import stored_type
 from ..interface.entry import EntryPoint, free_macro
 from ..interface.names import Identifiers, sanitize
@@ -27,11 +28,14 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
     """The interface of one entry point. Fields have the parameters' names; outputs those of the model from which the network was
     imported, or `output`, or `output0`, ….
 
+    Lengths that a run decides are fields of the struct of inputs, in front of its tensors.
+
     `has_weights`: the weights are in a file that must be loaded first.
     """
     stem = interface_stem(name)
     upper = stem.upper()
     fields = Identifiers()
+    lengths = {s: fields.fresh(s.name) for s in entry.symbols}
     inputs = [fields.fresh(sanitize(p.slot.name)) for p in entry.inputs]
     fields = Identifiers()
     outputs = [fields.fresh(sanitize(entry.function.result_name(n, "output"))) for n in range(len(entry.outputs))]
@@ -40,10 +44,13 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     for what, tensors, names in (("Input", entry.inputs, inputs), ("Output", entry.outputs, outputs)):
         for p, n in zip(tensors, names):
-            lines += [f"/* {what} tensor {n}: bytes of {p.slot.dtype}[{p.shape}]. */"]
-            lines += [f"#define {free_macro(f'{upper}_{n.upper()}', macros)}_SIZE {p.slot.nbytes}"]
+            most = " at the upper bounds" if isinstance(p.slot.size, SymbolicInt) else ""
+            lines += [f"/* {what} tensor {n}: bytes of {p.slot.dtype}[{p.shape}]{most}. */"]
+            kind = "MAX_SIZE" if most else "SIZE"
+            lines += [f"#define {free_macro(f'{upper}_{n.upper()}', macros)}_{kind} {bound(p.slot.nbytes)}"]
         lines += ["", f"/* {what} tensor pointers. */", f"struct {stem}_{what.lower()}s {{"]
-        lines += [f"  void *{n};" for n in names] or ["  void *unused; /* there are none */"]
+        fields_of = [f"  int64_t {lengths[s]}; /* {s.low} to {s.high} */" for s in entry.symbols if what == "Input"]
+        lines += [*fields_of, *(f"  void *{n};" for n in names)] or ["  void *unused; /* there are none */"]
         lines += ["};", ""]
     lines += [
         *([f"/* The weights are in a file: call {name}_load_weights (see {name}.h) first. */"] if has_weights else []),
@@ -60,9 +67,10 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
         "#endif",
         "",
     ]
-    arguments = [f"(const {stored_type(p.slot.dtype)} *)inputs->{n}" for p, n in zip(entry.inputs, inputs)]
+    arguments = [f"inputs->{lengths[s]}" for s in entry.symbols]
+    arguments += [f"(const {stored_type(p.slot.dtype)} *)inputs->{n}" for p, n in zip(entry.inputs, inputs)]
     arguments += [f"({stored_type(p.slot.dtype)} *)outputs->{n}" for p, n in zip(entry.outputs, outputs)]
-    unused = ["  (void)inputs;"] * (not inputs) + ["  (void)outputs;"] * (not outputs)
+    unused = ["  (void)inputs;"] * (not inputs and not lengths) + ["  (void)outputs;"] * (not outputs)
     source = [
         f'#include "{stem}.h"',
         f'#include "{name}.h"',

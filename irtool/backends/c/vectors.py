@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 
 from ...selection.vectors import ir
 from ...selection.vectors.types import VectorType
+from ...symbolic_int import SymbolicInt
 from ...tir import dtypes
 from ...tir.expr import Cast, Const, Expr, Load
 from ...tir.native_halves import HALF
 from ...tir.stmt import Buffer, Scope
-from ..c_types import bare, enclose, half_bits, literal
+from ..c_types import bare, enclose, half_bits, literal, value_type
 from ..formulas.support import HOLD, TO_BITS
 from ..formulas.vector_math import types as types_of
 from ..formulas.vector_types import vector_type
@@ -146,6 +147,8 @@ class VectorPrinter:
     def _in_every_lane(self, e: Expr, lines: list[str]) -> str:
         if e.dtype == "bool":
             return f"-{self._scalar(e, lines)}"
+        if isinstance(e, Const) and isinstance(e.value, SymbolicInt) and not dtypes.is_float(e.dtype):
+            return f"({value_type(e.dtype)}){literal(e.value, e.dtype)}"  # formulas are int64_t, and no other integer converts to a vector
         return literal(e.value, e.dtype) if isinstance(e, Const) else self._scalar(e, lines)
 
     def _bits(self, e: Expr, lines: list[str]) -> str:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...symbolic_int import Symbol, SymbolicInt
+from ...symbolic_int import Symbol, SymbolicInt, Undecided, bound, symbolic, symbols_of, value_at
 from ...tir.pools import Pool
-from ...tir.program import FAILED, Program, Slot
-from ...tir.symbols import symbols_of_program
+from ...tir.program import FAILED, LENGTH_ERROR, Program, Slot
+from ...tir.symbols import symbols_of_function, symbols_of_program
 from .. import sources
 from ..c_types import stored_type
 from .comment import comment
 from .memory import ALIGNMENT, STATIC_LIMIT
 from .names import Identifiers, sanitize
+
+OUT_OF_BOUNDS = "OUT_OF_BOUNDS"
+"""The name, behind that of the program, of the error of a length beyond its bounds."""
 
 _SHARED_MACROS = ("ARENA_SIZE", "STACK_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
 _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", "base", "end", "size", "arena")
@@ -39,6 +42,7 @@ class EntryPoint(sources.EntryPoint):
     outputs: tuple[Parameter, ...]
     run_in_pools: str = ""
     symbols: tuple[Symbol, ...] = ()
+    """The lengths that a run decides, in the order in which shapes of its tensors have them first."""
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:
@@ -57,6 +61,11 @@ class EntryPoint(sources.EntryPoint):
         """`x, out`."""
         return ", ".join((*(s.name for s in self.symbols), *(p.name for p in self.tensors)))
 
+    @property
+    def empty_at_zero(self) -> tuple[Symbol, ...]:
+        """The symbols from 1 on for which 0 leaves no element in any output: a run does nothing then."""
+        return tuple(s for s in self.symbols if s.low == 1 and all(_is_empty(p.slot.shape, s) for p in self.outputs))
+
 
 def entry_points(
     program: Program, name: str, names: Identifiers, constant_pools: Sequence[Pool] = ()
@@ -67,17 +76,26 @@ def entry_points(
     """
     of_pools = [f"{p.name.upper()}_POOL" for p in (*program.pools, *constant_pools)]
     macros = Identifiers(*(f"{name.upper()}_{m}{s}" for m in (*_SHARED_MACROS, *of_pools) for s in ("", "_SIZE")))
-    entries, symbols = [], tuple(symbols_of_program(program))
+    program_symbols = symbols_of_program(program)
+    macros.take(
+        f"{name.upper()}_{OUT_OF_BOUNDS}",
+        *(f"{m}_{x}" for m in _length_macros(name, program_symbols) for x in ("MIN", "MAX")),
+    )
+    entries = []
     for n, entry in enumerate(program.entry_names):
         f = program.functions[entry]
         run = f"{name}_run" if n == 0 else names.fresh(f"{name}_run_{sanitize(entry)}")
-        local = names.inner(*_STANDARD, *_LOCAL, *(s.name for s in symbols), *(_IN_POOLS if program.pools else ()))
+        local = names.inner(
+            *_STANDARD, *_LOCAL, *(s.name for s in program_symbols), *(_IN_POOLS if program.pools else ())
+        )
         prefix = name.upper() + ("" if n == 0 else "_" + run[len(name) + 5 :].upper())
         inputs = [_parameter(s, s.name, prefix, local, macros) for s in f.params]
         outputs = [_parameter(s, f.result_name(k), prefix, local, macros) for k, s in enumerate(f.results)]
         with_arena = f"{name}_run_with" if n == 0 else names.fresh(f"{run}_with")
         in_pools = names.fresh(f"{run}_in_pools") if program.pools else ""
-        entries.append(EntryPoint(f, run, tuple(inputs), tuple(outputs), with_arena, in_pools, symbols))
+        entries.append(
+            EntryPoint(f, run, tuple(inputs), tuple(outputs), with_arena, in_pools, tuple(symbols_of_function(f)))
+        )
     return entries
 
 
@@ -135,11 +153,14 @@ def write_header(
     lines = comment(summary)
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>", ""]
     lines += _sizes(name, arena_bytes, stack_bytes, weights_bytes, pool_macros, deep)
+    lines += _lengths(name, entries)
     for e in entries:
         lines += _macros(e)
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     lines += ["/* Every function returns 0, or an error:"]
     lines += [f" * {FAILED}: a branch was taken that is impossible with the shapes of this program,"] if fails else []
+    if any(e.symbols for e in entries):
+        lines.append(f" * {upper}_{OUT_OF_BOUNDS}: a length is outside of its bounds (nothing is written),")
     what = "too small, here or for so deep a recursion" if deep else "too small (nothing is written)"
     lines += [f" * 1: the workspace is {what}" + ("" if weights_bytes else ". */")]
     if weights_bytes:
@@ -161,7 +182,7 @@ def write_header(
     if arena_bytes > STATIC_LIMIT:
         own += ", which the first run takes from malloc"
     for e in entries:
-        separator = ", " if e.tensors else ""
+        separator = ", " if e.declarations else ""
         lines += [
             "",
             f"/* @{_comment(e.function.name)} in {own}: not for two threads at once. */"
@@ -215,18 +236,58 @@ def _macros(e: EntryPoint) -> list[str]:
             continue
         lines.append(f"/* {kind}: elements and shape. */")
         for p in tensors:
-            size = int.__int__(p.slot.size)
-            lines.append(f"#define {p.macro}_SIZE {size}u /* {p.slot.dtype}{at_most(p.slot)} */")
+            if any(isinstance(d, SymbolicInt) for d in p.slot.shape):
+                lines.append(
+                    f"#define {p.macro}_MAX_SIZE {bound(p.slot.size)}u /* {p.slot.dtype}[{p.shape}], at the upper bounds */"
+                )
+                lines.append(f"#define {p.macro}_NDIM {len(p.slot.shape)}")
+                continue
+            lines.append(f"#define {p.macro}_SIZE {p.slot.size}u /* {p.slot.dtype} */")
             lines.append(f"#define {p.macro}_NDIM {len(p.slot.shape)}")
-            if p.slot.shape and not at_most(p.slot):
+            if p.slot.shape:
                 lines.append(f"#define {p.macro}_SHAPE {{{p.shape}}}")
         lines.append("")
     return lines
 
 
-def at_most(slot: Slot) -> str:
-    """The note on a tensor whose size is known to the run only."""
-    return ", at most" if any(isinstance(d, SymbolicInt) for d in slot.shape) else ""
+def _lengths(name: str, entries: Sequence[EntryPoint]) -> list[str]:
+    """Macros for bounds of lengths, and the comment on lengths of 0."""
+    symbols = list(dict.fromkeys(s for e in entries for s in e.symbols))
+    if not symbols:
+        return []
+    empty = [s.name for s in symbols if all(s in e.empty_at_zero for e in entries if s in e.symbols)]
+    lines = ["/* Lengths that the caller of a run decides, within these bounds; shapes have formulas of them."]
+    if empty:
+        zeros = " or ".join(f"{s} = 0" for s in empty)
+        lines.append(f" * With {zeros} no output has an element: a run returns 0 and does nothing.")
+    lines[-1] += " */"
+    for s, macro in zip(symbols, _length_macros(name, symbols), strict=True):
+        lines += [f"#define {macro}_MIN {s.low}", f"#define {macro}_MAX {s.high}"]
+    return [
+        *lines,
+        "",
+        "/* The error of a length outside of its bounds. */",
+        f"#define {name.upper()}_{OUT_OF_BOUNDS} {LENGTH_ERROR}",
+        "",
+    ]
+
+
+def _length_macros(name: str, symbols: Sequence[Symbol]) -> list[str]:
+    """The prefix of the macros of each length, which differ even where names differ by case only."""
+    macros = Identifiers()
+    return [macros.fresh(f"{name.upper()}_{s.name.upper()}") for s in symbols]
+
+
+def _is_empty(shape: Sequence[int], symbol: Symbol) -> bool:
+    """True if the shape has no element when this length is 0, whatever the others are."""
+    for d in shape:
+        values = {s: symbolic(s.name, s.low, s.high) for s in symbols_of([d])}
+        try:
+            if symbol in values and value_at(d, {**values, symbol: 0}) == 0:
+                return True
+        except (ZeroDivisionError, Undecided):
+            continue
+    return False
 
 
 def _comment(text: str) -> str:

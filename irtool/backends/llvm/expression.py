@@ -13,6 +13,7 @@ from ...diagnostics import IrError
 from ...selection.nests import strict_order
 from ...selection.scalars import Support, is_rounded, support_of
 from ...selection.vectors.types import HALVES
+from ...symbolic_int import SymbolicInt
 from ...tir import dtypes
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Not, Select, Var, children
 from ...tir.int16_dot import PACK_WIDE
@@ -23,6 +24,7 @@ from ...trampoline import trampoline
 from ..formulas.support import FROM_BITS, TO_BITS, Helper
 from ..libm import LIBM
 from .builder import Builder, float_bits
+from .formulas import write_formula
 from .library import Library
 from .types import literal, value_type
 
@@ -70,7 +72,7 @@ class Expressions:
         """The operand of an index, as i64."""
         e = self.simplify(e)
         if isinstance(e, Const):
-            return str(e.int_value)
+            return write_formula(self.b, e.int_value)
         value = self.write(e)
         return value if self.type(e.dtype) == "i64" else self.b.value(f"sext {self.type(e.dtype)} {value} to i64", "i")
 
@@ -120,7 +122,7 @@ class Expressions:
 
     def _one(self, e: Expr, kids: list[str]) -> str:
         if isinstance(e, Const):
-            return literal(e.value, e.dtype)
+            return self._formula(e.value, e.dtype) if isinstance(e.value, SymbolicInt) else literal(e.value, e.dtype)
         if isinstance(e, Var):
             return self.variables[e]
         if isinstance(e, Load):
@@ -133,6 +135,13 @@ class Expressions:
         assert isinstance(e, Binary | Cast | Call)
         value = self._operation(e, kids)
         return self.helper(Helper("round", (e.dtype,)), "float", ("float", value)) if is_rounded(e) else value
+
+    def _formula(self, value: SymbolicInt, dtype: str) -> str:
+        """An extent that the run knows, as a number of the dtype, which holds it."""
+        operand, t = write_formula(self.b, value), self.type(dtype)
+        if dtypes.is_float(dtype):
+            return self.b.value(f"sitofp i64 {operand} to {t}")
+        return operand if t == "i64" else self.b.value(f"trunc i64 {operand} to {t}")
 
     def _operation(self, e: Binary | Cast | Call, kids: list[str]) -> str:
         support = None if e.dtype == "bool" else support_of(e, self.simplify, self.wide)

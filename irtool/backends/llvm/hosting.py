@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...symbolic_int import Symbol
 from ...tir.kernel import Kernel
 from ...tir.program import (
     CONSTANT,
@@ -21,14 +22,17 @@ from ...tir.program import (
     Step,
     steps,
 )
+from ...tir.symbols import symbols_of_kernel
 from .builder import Builder
+from .formulas import parameters, write_formula
 from .library import Library
 
 MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
 class HostWriter:
-    """Writes one function. `constant` gives the operand of a constant's address."""
+    """Writes one function. `constant` gives the operand of a constant's address; `lengths` are those of the program, which every
+    function takes."""
 
     def __init__(
         self,
@@ -38,6 +42,7 @@ class HostWriter:
         constant: Callable[[Slot, Builder], str],
         library: Library,
         checks_frame: bool,
+        lengths: Sequence[Symbol],
     ) -> None:
         self.function = function
         self.symbols = symbols
@@ -45,13 +50,14 @@ class HostWriter:
         self.constant = constant
         self.library = library
         self.checks_frame = checks_frame
-        self.b = Builder("arena", "arena_end", "entry")
+        self.lengths = lengths
+        self.b = Builder("arena", "arena_end", "entry", *(s.name for s in lengths))
         self.places: dict[Slot, str] = {}
 
     def write(self) -> list[str]:
         """The text of the function, which returns 0, or 1 for a workspace that is too small."""
         f, b = self.function, self.b
-        params = []
+        params = parameters(self.lengths)
         for s in (*f.params, *f.results):
             self.places[s] = f"%{b.fresh(s.name)}"
             params.append(f"ptr {self.places[s]}")
@@ -99,9 +105,15 @@ class HostWriter:
                 args = self._arguments(s)
                 if s.kernel.has_workspace:
                     args.append(f"ptr {self._inside(s.workspace)}")
+                args += parameters(symbols_of_kernel(s.kernel))
                 b.do(f"call void @{self.kernels[s.kernel]}({', '.join(args)})")
             elif isinstance(s, CallFunction):
-                args = [*self._arguments(s), f"ptr {self._inside(s.frame)}", "ptr %arena_end"]
+                args = [
+                    *parameters(self.lengths),
+                    *self._arguments(s),
+                    f"ptr {self._inside(s.frame)}",
+                    "ptr %arena_end",
+                ]
                 error = b.value(f"call i32 @{self.symbols[s.function]}({', '.join(args)})", "error")
                 failed, fine = b.fresh("failed"), b.fresh("fine")
                 b.branch(b.value(f"icmp ne i32 {error}, 0"), failed, fine)
@@ -115,9 +127,8 @@ class HostWriter:
                 if not s.is_in_place:
                     source, target = self._place(s.source), self._place(s.target)
                     self.library.outside(MEMCPY)
-                    b.do(
-                        f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {s.target.nbytes}, i1 false)"
-                    )
+                    size = write_formula(b, s.target.nbytes)
+                    b.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")
             elif isinstance(s, Branch):
                 self._branch(s, stack)
             elif isinstance(s, Loop):

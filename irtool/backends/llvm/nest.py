@@ -10,6 +10,7 @@ from ...selection.kernel import KernelNest, Selection, is_variable
 from ...selection.moves import moved_element
 from ...selection.vectors import ir
 from ...selection.vectors.lower import constant_indices, stores_of
+from ...symbolic_int import bound
 from ...tir.expr import Expr, Load
 from ...tir.kernel import Kernel
 from ...tir.memory import CACHE_LINE
@@ -28,10 +29,12 @@ from ...tir.stmt import (
     Store,
     While,
 )
+from ...tir.symbols import symbols_of_kernel
 from ..formulas.support import FROM_BITS, TO_BITS
 from ..formulas.vector_math import function_for
 from .builder import Builder
 from .expression import Expressions
+from .formulas import parameters
 from .library import Library
 from .types import stored_type, value_type, vector_type
 from .vectors import VectorPrinter
@@ -49,7 +52,8 @@ class KernelWriter:
         self.kernel = kernel
         self.symbol = symbol
         self.library = library
-        self.b = Builder()
+        self.symbols = symbols_of_kernel(kernel)
+        self.b = Builder(*(s.name for s in self.symbols))
         self.nest = KernelNest(kernel, select_for_llvm(strict))
         self.expressions = Expressions(self.b, library, self.nest.simplify, self._load, self.nest.is_wide, not strict)
         self.places: dict[Buffer, str] = {}
@@ -68,6 +72,7 @@ class KernelWriter:
         if k.has_workspace:
             self.workspace = f"%{self.b.fresh('ws')}"
             params.append(f"ptr noalias {self.workspace}")
+        params += parameters(self.symbols)
         self._statements(self.nest.selected())
         self.b.ret("void")
         return self.b.text(f"define internal void @{self.symbol}({', '.join(params)}) nounwind")
@@ -170,9 +175,9 @@ class KernelWriter:
         elif buffer.ndim == 0:
             self.places[buffer] = self.b.slot(value_type(buffer.dtype), buffer.name)
         else:
-            align = CACHE_LINE if buffer.nbytes >= CACHE_LINE else 0
+            align = CACHE_LINE if bound(buffer.nbytes) >= CACHE_LINE else 0
             self.places[buffer] = self.b.slot(
-                f"[{max(1, buffer.size)} x {stored_type(buffer.dtype)}]", buffer.name, align
+                f"[{max(1, bound(buffer.size))} x {stored_type(buffer.dtype)}]", buffer.name, align
             )
 
     # -- elements ------------------------------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ from typing import Any
 
 from ...selection.nests import computes_in_floats
 from ...tir.kernel import Kernel
-from ...tir.program import Program, Slot, runs_of
+from ...tir.program import LENGTH_ERROR, Program, Slot, runs_of
 from ...tir.stack import stack_bytes
+from ...tir.symbols import symbols_of_program
 from ..interface import weights_file as kept
 from ..interface.comment import inside
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
@@ -19,6 +20,7 @@ from ..interface.names import Identifiers
 from ..interface.symbols import constant_symbol, kernel_symbol
 from . import denormals, weights
 from .builder import Builder, Head
+from .formulas import parameters
 from .hosting import HostWriter
 from .library import Library
 from .nest import KernelWriter
@@ -170,7 +172,8 @@ class ProgramWriter:
 
     def _function(self, f: Any) -> list[str]:
         checks = self.program.checks_frame(f)
-        return HostWriter(f, self.functions, self.kernels, self._constant, self.library, checks).write()
+        lengths = symbols_of_program(self.program)
+        return HostWriter(f, self.functions, self.kernels, self._constant, self.library, checks, lengths).write()
 
     def _storage(self) -> list[str]:
         size = self.arena_bytes + ALIGNMENT
@@ -182,11 +185,19 @@ class ProgramWriter:
     def _run(self, e: EntryPoint) -> list[str]:
         """`NAME_run_with` and `NAME_run`."""
         size = self.arena_bytes + ALIGNMENT
-        tensors = [f"ptr %{p.name}" for p in e.tensors]
-        b = Builder("arena", "size", "entry", *(p.name for p in e.tensors))
+        names = [*(s.name for s in e.symbols), *(p.name for p in e.tensors)]
+        pointers = [f"ptr %{p.name}" for p in e.tensors]
+        tensors = [*parameters(e.symbols), *pointers]
+        b = Builder("arena", "size", "entry", *names)
         if self.offsets:
             missing = b.value(f"icmp eq ptr {b.value(f'load ptr, ptr @{self.name}_weights')}, null")
             _refuse(b, missing, 2)
+        for s in e.symbols:
+            least = 0 if s in e.empty_at_zero else s.low
+            _refuse(b, b.value(f"icmp slt i64 %{s.name}, {least}"), LENGTH_ERROR)
+            _refuse(b, b.value(f"icmp sgt i64 %{s.name}, {s.high}"), LENGTH_ERROR)
+        for s in e.empty_at_zero:
+            _refuse(b, b.value(f"icmp eq i64 %{s.name}, 0"), 0)
         _refuse(b, b.value("icmp eq ptr %arena, null"), 1)
         _refuse(b, b.value(f"icmp ult i64 %size, {size}"), 1)
         end = b.value("getelementptr inbounds i8, ptr %arena, i64 %size", "end")
@@ -194,7 +205,8 @@ class ProgramWriter:
         over = b.value(f"add i64 {begin}, {ALIGNMENT - 1}")
         skipped = b.value(f"sub i64 {b.value(f'and i64 {over}, {-ALIGNMENT}')}, {begin}")
         base = b.value(f"getelementptr inbounds i8, ptr %arena, i64 {skipped}", "base")
-        arguments = ", ".join([*tensors, f"ptr {base}", f"ptr {end}"])
+        lengths = [f"i64 %{s.name}" if s in e.symbols else f"i64 {s.low}" for s in symbols_of_program(self.program)]
+        arguments = ", ".join([*lengths, *pointers, f"ptr {base}", f"ptr {end}"])
         before = denormals.flush(b, self.architecture) if self.architecture else ""
         # If the steps were inlined here, arithmetic could move past the switches.
         apart = " noinline" if before else ""
@@ -203,7 +215,7 @@ class ProgramWriter:
             denormals.restore(b, self.architecture, before)
         b.ret(f"i32 {code}")
         lines = b.text(f"define i32 @{e.run_with}({', '.join(['ptr %arena', 'i64 %size', *tensors])}) nounwind")
-        b = Builder("entry", *(p.name for p in e.tensors))
+        b = Builder("entry", *names)
         storage = f"@{self.name}_storage"
         if self.arena_bytes > STATIC_LIMIT:
             first = b.value(f"load ptr, ptr {storage}")
@@ -219,7 +231,7 @@ class ProgramWriter:
 
 
 def _refuse(b: Builder, cond: str, code: int) -> None:
-    """Returns an error if the condition holds."""
+    """Returns an error, or 0, if the condition holds."""
     refuse, go = b.fresh("refuse"), b.fresh("go")
     b.branch(cond, refuse, go)
     b.start(refuse)

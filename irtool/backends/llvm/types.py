@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...diagnostics import IrError
 from ...selection.vectors.types import HALVES
+from ...symbolic_int import SymbolicInt
 from ...tir import dtypes
 from ...tir.native_halves import HALF
 from .builder import float_bits
@@ -39,7 +40,8 @@ def vector_type(dtype: str, lanes: int) -> str:
 
 
 def literal(value: int | float, dtype: str) -> str:
-    """A constant of the value type."""
+    """A constant of the value type. Lengths have no constants."""
+    assert not isinstance(value, SymbolicInt)
     if dtypes.is_float(dtype):
         return float_bits(float(value), dtype != "float64")
     if dtypes.parts(dtype)[0] == "bool":

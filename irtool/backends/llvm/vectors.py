@@ -8,6 +8,7 @@ from ...selection.vectors import ir
 from ...selection.vectors.channels import picks
 from ...selection.vectors.squares import plan_square
 from ...selection.vectors.types import MEMORY, VectorType
+from ...symbolic_int import SymbolicInt
 from ...tir import dtypes
 from ...tir.expr import Const
 from ...tir.native_halves import HALF
@@ -16,6 +17,7 @@ from ...tir.stmt import Buffer
 from ..c_types import half_bits
 from .builder import Builder, float_bits
 from .expression import Expressions
+from .formulas import write_formula
 from .types import lane_type, literal, value_type, vector_type
 
 _HALF_ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
@@ -89,7 +91,7 @@ class VectorPrinter:
 
     def _address(self, buffer: Buffer, type: VectorType, base: str, more: int = 0) -> str:
         place = self.b.element(value_type(type.dtype), self.place(buffer), base)
-        return self.b.element(value_type(type.dtype), place, str(more))
+        return self.b.element(value_type(type.dtype), place, write_formula(self.b, more))
 
     def _store(self, s: ir.StoreVector) -> None:
         t, value = s.value.type, self.values[s.value]
@@ -215,7 +217,7 @@ class VectorPrinter:
 
     def _splat(self, v: ir.Splat) -> str:
         t, e = _t(v), lane_type(v.type.dtype)
-        if isinstance(v.scalar, Const) and v.scalar.dtype != "bool":
+        if isinstance(v.scalar, Const) and v.scalar.dtype != "bool" and not isinstance(v.scalar.value, SymbolicInt):
             return _listed(v.type, [v.scalar.value] * v.type.lanes)
         one = self.scalars.write(self.scalars.simplify(v.scalar))
         if v.type.dtype == HALF:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, DimVar
+from ...symbolic_int import SymbolicInt
 from .dtypes import ELEMENT_TYPES
 from .graph import Graph, Value
 
@@ -236,7 +237,9 @@ def _info(proto: Any, v: Value, t: Type | None, names: Sequence[str]) -> None:
         tensor.shape.SetInParent()
         for axis, dim in enumerate(t.shape):
             dim_proto = tensor.shape.dim.add()
-            if isinstance(dim, int):
+            if isinstance(dim, SymbolicInt):
+                dim_proto.dim_param = str(dim)
+            elif isinstance(dim, int):
                 dim_proto.dim_value = int(dim)
             else:
                 named = names[axis] if axis < len(names) else ""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import Diagnostic, IrError
+from ...driver.extents import read_given
 from ...gc_tuning import rare_collections
 from ...infer import infer_afresh
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 
 def from_onnx(
     model: str | os.PathLike[str] | bytes | Any,
-    shapes: Mapping[str, Sequence[int]] | None = None,
-    dims: Mapping[str, int] | None = None,
+    shapes: Mapping[str, Sequence[int | str]] | None = None,
+    dims: Mapping[str, int | str] | None = None,
     constants: bool = False,
     values: Mapping[str, np.ndarray] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -49,7 +50,8 @@ def from_onnx(
     """The module of an ONNX model, and the values of those parameters of `@main` that are weights.
 
     `model` is a path, an open file, the bytes of one, a ModelProto, an ONNXProgram of `torch.onnx.export`, or what `read_model` made of one. `shapes` gives the shapes of inputs
-    by name, `dims` the extents of dimensions that have names in the model; what neither gives and the model leaves open is
+    by name, `dims` the extents of dimensions that have names in the model; an extent may be a length that the run decides, up to a bound:
+    `{"seq": "<=512"}`, `{"x": ("batch<=8", 64)}`. What neither gives and the model leaves open is
     `?`, named by the attributes `input_dim_names` and `output_dim_names` of `@main`. Where a node needs an extent that is open, that
     is an error; with `open_extents` a call of `onnx.node` stands for the node until the extents are known. Inputs that `values` has are constants: so an input that decides shapes can be known.
 
@@ -68,10 +70,11 @@ def from_onnx(
         missing = unsupported(model)
         if missing:
             raise IrError(missing)
-        shapes, dims, values, say = shapes or {}, dims or {}, values or {}, say or _warn
+        known_shapes, known_dims = read_given(shapes or {}, dims or {})
+        values, say = values or {}, say or _warn
         if open_extents:
-            model = with_ranks(model, {*shapes, *values}, conversion_with(shapes, dims, values), say)
-        return _Importer(model, shapes, dims, constants, values, progress, say, open_extents).run()
+            model = with_ranks(model, {*known_shapes, *values}, conversion_with(known_shapes, known_dims, values), say)
+        return _Importer(model, known_shapes, known_dims, constants, values, progress, say, open_extents).run()
 
 
 def attempt_of(model: Model, values: Mapping[str, np.ndarray]) -> Attempt:

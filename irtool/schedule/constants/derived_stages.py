@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, Protocol, TypeVar
 
+from ...symbolic_int import Undecided, bound
 from ...tir.elements import numbers
 from ...tir.expr import Load
 from ...tir.forms import AnyForm, Reduction, buffers_read
@@ -134,13 +136,14 @@ def derive_stages(program: Program, target: VectorTarget, algorithm: Algorithm[A
         for k, of in rewriter.open_kernels():
             # A program without temporaries has no memory that a workspace could share.
             stack_limit = most - max(map(_temporary_bytes, of), default=0) if most else inf
-            _derive(k, of, target, algorithm, rewriter, stack_limit)
+            with suppress(Undecided):
+                _derive(k, of, target, algorithm, rewriter, stack_limit)
 
 
 def _temporary_bytes(run: RunKernel) -> int:
     """The bytes of the temporaries that a call reads and writes: a lower bound of the arena."""
     slots = {s.resolve(): None for s in (*run.inputs, *run.outputs)}
-    return sum(s.nbytes for s in slots if s.kind == TEMP)
+    return sum(bound(s.nbytes) for s in slots if s.kind == TEMP)
 
 
 def _derive(

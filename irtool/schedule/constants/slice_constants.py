@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...symbolic_int import as_integer
 from ...tir.expr import Expr, Load, const
 from ...tir.forms import AnyForm, Map, Reduction, rewrite_form
 from ...tir.kernel import Kernel
@@ -100,14 +101,14 @@ def _range(i: Expr, size: int, simplify: Simplifier, form: Map | Reduction) -> r
     terms, rest = simplify.linear(i)
     extents: dict[Expr, int] = dict((*form.loops, *form.inner))
     if len(terms) <= 1 and terms.keys() <= extents.keys():
-        step, count = next(((int(k), extents[v]) for v, k in terms.items()), (1, 1))
-        exact = range(int(rest), int(rest) + step * count, step)
+        step, count = next(((as_integer(k), extents[v]) for v, k in terms.items()), (1, 1))
+        exact = range(as_integer(rest), as_integer(rest) + step * count, step)
         if min(exact[0], exact[-1]) >= 0 and max(exact[0], exact[-1]) < size:
             return exact
     low, high = simplify.range(simplify(i))
     if math.isinf(low) or math.isinf(high):
         return None
-    return range(max(0, int(low)), min(size, int(high) + 1))
+    return range(max(0, as_integer(low)), min(size, as_integer(high) + 1))
 
 
 def _in_range(i: Expr, a: range, simplify: Simplifier) -> Expr:
@@ -115,9 +116,9 @@ def _in_range(i: Expr, a: range, simplify: Simplifier) -> Expr:
     if a.step == 1:
         return simplify(i - a.start)
     terms, rest = simplify.linear(i)
-    number: Expr = const((int(rest) - a.start) // a.step)
+    number: Expr = const((as_integer(rest) - a.start) // a.step)
     for v, k in terms.items():
-        number = number + v * (int(k) // a.step)
+        number = number + v * (as_integer(k) // a.step)
     return simplify(number)
 
 

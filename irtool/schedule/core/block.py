@@ -193,7 +193,7 @@ class Block(Generic[Form]):
     def with_loop(self, loop: Var, into: tuple[Loop, ...], value: Expr) -> Block[Form]:
         """The block with the loops `into` in place of one loop, whose variable is `value` in terms of them."""
         v, extent = self.find(loop)
-        if extent > 1:
+        if extent != 1:
             self.check_free(v)
 
         def put(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ...symbolic_int import bound
 from ...tir.buffers import replace_buffers
 from ...tir.expr import Binary, Const, Expr, Load, Var, const, post_order
 from ...tir.kernel import Kernel
@@ -53,11 +54,15 @@ def block_sums(k: Kernel) -> Kernel:
 
 def _changed(s: Stmt) -> Stmt:
     """A loop with its long sums in blocks; other statements stay as they are. The statements inside are rewritten already."""
-    if not isinstance(s, For) or s.kind != SERIAL or not isinstance(s.extent, Const) or s.extent.value < 2:
+    if not isinstance(s, For) or s.kind != SERIAL or not isinstance(s.extent, Const) or bound(s.extent.int_value) < 2:
         return s
     if any(isinstance(x, For) and x.kind == TILED for x in pre_order(s.body)):
         return s  # matrix tiles accumulate in tile registers
-    counts = {b: n for b, n in _additions(s.body).items() if s.extent.value * n > LONGEST and n <= LONGEST}
+    counts = {
+        b: n
+        for b, n in _additions(s.body).items()
+        if bound(s.extent.int_value) * bound(n) > LONGEST and bound(n) <= LONGEST
+    }
     sums = {b: counts[b] for b in _only_summed(s, counts) if not _is_index(s.var, b, s.body)}
     return _in_blocks(s, sums) if sums else s
 
@@ -75,7 +80,7 @@ def _additions(root: Stmt) -> dict[Buffer, int]:
                 times = 1
                 for v, n in loops:
                     times *= 1 if v in used else n
-                additions[s.buffer] = max(additions.get(s.buffer, 0), times)
+                additions[s.buffer] = max(additions.get(s.buffer, 0), bound(times))
         elif isinstance(s, For):
             loops = (*loops, (s.var, s.extent.int_value if isinstance(s.extent, Const) else 1))
         stack.extend((c, loops) for c in children(s))
@@ -127,13 +132,13 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     extent = loop.steps
     steps = max(1, (LONGEST // 8) // max(sums.values()))
     count = extent // steps
-    if count < 2:
+    if bound(count) < 2:
         return loop
     parts = {b: b.replace(name=f"{b.name}_part") for b in sums}
     block, step = Var(f"{loop.var.name}_b", loop.var.dtype), Var(loop.var.name, loop.var.dtype)
-    place = block * steps + step if steps > 1 else block
+    place = block * steps + step if steps != 1 else block
     body = replace_buffers(substitute_stmt(loop.body, {loop.var: place}), parts)
-    inner = For(step, steps, body, SERIAL) if steps > 1 else body
+    inner = For(step, steps, body, SERIAL) if steps != 1 else body
     zeros = [_each(p, lambda indices, p=p: Store(p, indices, const(0.0, p.dtype))) for p in parts.values()]  # type: ignore[misc]  # mypy infers no lambda with a default
     joined = [
         _each(b, lambda indices, b=b, p=p: Store(b, indices, Load(b, indices) + Load(p, indices)))  # type: ignore[misc]  # as above
@@ -143,9 +148,9 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     for p in parts.values():
         whole = Allocate(p, whole)
     blocks = For(block, count, whole, SERIAL)
-    nested = _in_blocks(blocks, dict.fromkeys(sums, 1)) if count > LONGEST else blocks
+    nested = _in_blocks(blocks, dict.fromkeys(sums, 1)) if bound(count) > LONGEST else blocks
     rest = extent - count * steps
-    if not rest:
+    if rest == 0:
         return nested
     last = Var(loop.var.name, loop.var.dtype)
     return seq([nested, For(last, rest, substitute_stmt(loop.body, {loop.var: last + count * steps}), SERIAL)])
@@ -154,7 +159,7 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
 def _each(b: Buffer, store: Callable[[tuple[Expr, ...]], Stmt]) -> Stmt:
     """A statement for each element of a buffer; for registers, in vectors along the last axis."""
     variables = [Var(f"{b.name}_{n}", "int32") for n in range(b.ndim)]
-    indices = tuple(v if n > 1 else const(0) for v, n in zip(variables, b.shape))
+    indices = tuple(v if n != 1 else const(0) for v, n in zip(variables, b.shape))
     stmt = store(indices)
     in_registers = b.scope == Scope.REGISTER
     for axis in reversed(range(b.ndim)):

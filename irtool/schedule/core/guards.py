@@ -11,10 +11,12 @@ If `w` may be infinite, the step is not skipped: the product with the zero is Na
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from ...symbolic_int import as_integer, ascending, bound, clamp, holds
 from ...tir import dtypes
 from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, Var, const, minimum, post_order, substitute
 from ...tir.expr import maximum as larger
@@ -142,9 +144,9 @@ def free_range(simplify: Simplifier, guards: list[Expr], x: Var, extent: int) ->
         if low == -math.inf:
             return 0, -1
         if step > 0:
-            first = max(first, -(int(low) // step))
+            first = max(first, -(as_integer(low) // step))
         else:
-            last = min(last, int(low) // -step)
+            last = min(last, as_integer(low) // -step)
     return first, last
 
 
@@ -163,22 +165,22 @@ def changes(simplify: Simplifier, values: Sequence[Expr], v: Var, extent: int) -
         if isinstance(c, Binary) and c.op in ("and", "or"):
             stack += [c.b, c.a]
             continue
-        bound = as_bound(c)
-        terms, rest = simplify.linear(bound) if bound is not None else ({}, 0)
+        difference = as_bound(c)
+        terms, rest = simplify.linear(difference) if difference is not None else ({}, 0)
         step = terms.get(v, 0)
         if len(terms) != 1 or not step:
             return None
         crossing = -(rest // step) if step > 0 else rest // -step + 1
-        bounds.add(min(max(crossing, 0), extent))
-    cuts = sorted(bounds)
-    return cuts if len(cuts) <= 2 * WRITTEN_OUT and max(b - a for a, b in pairwise(cuts)) >= 4 else None
+        bounds.add(clamp(crossing, 0, extent))
+    cuts = ascending(bounds)
+    return cuts if len(cuts) <= 2 * WRITTEN_OUT and max(bound(b - a) for a, b in pairwise(cuts)) >= 4 else None
 
 
 def conditions_within(simplify: Simplifier, index: Expr, first: int, last: int) -> list[Expr]:
     """The conditions for `first <= index <= last`, without those that always hold."""
     low, high = simplify.range(index)
-    conditions = [const(first - 1) < index] if low < first else []
-    return [*conditions, index < const(last + 1)] if high > last else conditions
+    conditions = [] if holds(operator.ge, low, first) else [const(first - 1) < index]
+    return [*conditions, index < const(last + 1)] if not holds(operator.le, high, last) else conditions
 
 
 def existing_elements(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ...symbolic_int import Undecided, is_known
 from ...tir import dtypes
 from ...tir.expr import Binary, Expr, Load, Var, cast, const, rewrite, select, substitute
+from ...tir.simplify import Simplifier
 from ...tir.stmt import UNROLLED, VECTORIZED, Allocate, Buffer, For, If, Scope, Stmt, Store, seq, substitute_stmt
 from ..cost.machine import TOGETHER
 from .affine import depends, simplifier
 from .block import Block, Factor
-from .forms import Reduction
+from .forms import Loop, Reduction
 from .guards import bounded_loop
 from .horizontal_reduce import horizontal_reduce
 from .reassociation import EXTREMES, IDENTITIES
@@ -24,7 +28,32 @@ def lower_factor(b: Block[Reduction], form: Reduction, f: Factor) -> Stmt:
     if f.along is not None:
         return _side_by_side(b, form, f, vectors, parts, lane)
     whole = Allocate(parts, seq([vectors, _combine(form, form.update.op, parts, lane)]))
-    return Allocate(form.acc, seq([Store(form.acc, (), form.init), whole, *form.stores]))
+    rest = _one_by_one(b, form, f)
+    return Allocate(form.acc, seq([Store(form.acc, (), form.init), whole, *rest, *form.stores]))
+
+
+def _one_by_one(b: Block[Reduction], form: Reduction, f: Factor) -> list[Stmt]:
+    """The steps behind the last full vector, if only the run knows whether a vector that overlaps it begins at the first step."""
+    extent = b.find(f.loop)[1]
+    if is_known(extent) or extent % f.lanes == 0:
+        return []
+    step = Var(f"{f.loop.name}_r")
+    others = [x for x in b.inner if x[0] is not f.loop]
+    first, count = extent // f.lanes * f.lanes, extent % f.lanes
+    simplify = simplifier((*b.loops, *others, (step, count)))
+    body: Stmt = Store(form.acc, (), simplify(substitute(form.update, {f.loop: step + first})))
+    return [_around(form, [*others, (step, count)], body, simplify)]
+
+
+def _around(form: Reduction, loops: Sequence[Loop], body: Stmt, simplify: Simplifier) -> Stmt:
+    """The loops over the steps for which the guards hold."""
+    for x, n in reversed(loops):
+        bounds = [g for g in form.guards if depends(g, x)]
+        body = bounded_loop(simplify, bounds, x, n, body) if bounds else For(x, n, body)
+    for g in form.guards:
+        if not any(depends(g, x) for x, _ in loops):
+            body = If(const(-1) < g, body)
+    return body
 
 
 def _vectors(b: Block[Reduction], form: Reduction, f: Factor, parts: Buffer, lane: Var) -> Stmt:
@@ -57,26 +86,25 @@ def _vectors(b: Block[Reduction], form: Reduction, f: Factor, parts: Buffer, lan
     if f.vectors > 1:
         init = For(part, f.vectors, init, UNROLLED)
         main = For(part, f.vectors, main, UNROLLED)
-    body: list[Stmt] = [For(tile, tiles, main) if tiles > 1 else substitute_stmt(main, {tile: const(0)})]
+    body: list[Stmt] = [For(tile, tiles, main) if tiles != 1 else substitute_stmt(main, {tile: const(0)})]
+    if not is_known(rest):
+        several = Var(f"{f.loop.name}_t")
+        element = lane + (tiles * f.vectors + several) * f.lanes
+        place = here if group else (const(0), lane)
+        body.append(For(several, rest, of_rows(For(lane, f.lanes, step(value(element), place), VECTORIZED))))
+        rest = 0
     for n in range(rest):
         element = lane + (tiles * f.vectors + n) * f.lanes
         place = here if group else (const(n % f.vectors), lane)
         body.append(of_rows(For(lane, f.lanes, step(value(element), place), VECTORIZED)))
-    if extent % f.lanes:
+    if extent % f.lanes != 0 and is_known(extent):
         last = value(lane + (extent - f.lanes))
         if op not in EXTREMES:  # the first lanes have these steps already
             number = cast(lane, f"uint{dtypes.bits(form.acc.dtype)}") if dtypes.itemsize(form.acc.dtype) < 4 else lane
             last = select(number < f.lanes - extent % f.lanes, first, last)
         place = here if group else (const(rest % f.vectors), lane)
         body.append(of_rows(For(lane, f.lanes, step(last, place), VECTORIZED)))
-    inner: Stmt = seq(body)
-    for x, n in reversed(others):
-        bounds = [g for g in form.guards if depends(g, x)]
-        inner = bounded_loop(simplify, bounds, x, n, inner) if bounds else For(x, n, inner)
-    for g in form.guards:
-        if not any(depends(g, x) for x, _ in others):
-            inner = If(const(-1) < g, inner)
-    return seq([init, inner])
+    return seq([init, _around(form, others, seq(body), simplify)])
 
 
 def _all_of(op: str, parts: Buffer, lane: Var) -> Expr:
@@ -103,6 +131,8 @@ def _side_by_side(b: Block[Reduction], form: Reduction, f: Factor, vectors: Stmt
     """As many results as a vector has lanes: their accumulators are transposed, so that all are combined in vectors."""
     along = f.along
     assert isinstance(form.update, Binary) and along is not None
+    if b.find(f.loop)[1] % f.lanes != 0 and not is_known(b.find(f.loop)[1]):
+        raise Undecided(f"{b.find(f.loop)[1]} steps in vectors of {f.lanes}")
     op, dtype, size = form.update.op, form.acc.dtype, f.lanes
     sums, transposed = (Buffer(f"{form.acc.name}_{s}", (size, size), dtype, Scope.LOCAL) for s in ("rows", "turned"))
     if f.together > 1:

@@ -8,6 +8,7 @@ from itertools import groupby, product
 from typing import Any
 
 from ...diagnostics import UsageError
+from ...symbolic_int import bound
 from ...tir.expr import Expr, Var, const, post_order, substitute, variables
 from ...tir.stmt import (
     PARALLEL,
@@ -101,7 +102,7 @@ def _joined(parts: Sequence[Block[Any]], target: VectorTarget, together: bool) -
     if isinstance(parts[0].form, Reduction):
         outermost = parts[0].outside[:1]
         many = 1 if together else target.joined_parts
-        joined = bool(outermost) and outermost[0][1] >= many and (together or not _shares_rows(parts, target))
+        joined = bool(outermost) and bound(outermost[0][1]) >= many and (together or not _shares_rows(parts, target))
         shared = 1 if joined else 0
     common: list[tuple[Var, int, str]] = []
     for loops in zip(*(b.outside for b in parts)):

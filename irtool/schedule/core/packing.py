@@ -6,10 +6,12 @@ operand have the value that leaves the accumulator unchanged. There is a row for
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...diagnostics import UsageError
+from ...symbolic_int import bound, holds
 from ...tir.expr import Binary, Cast, Const, Expr, Load, Var, all_of, const, if_then_else
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Store
@@ -121,7 +123,7 @@ class Packing:
         """Elements of a row of the copy: full vectors, and the elements that windows reach beyond them."""
         beyond = self.axes[self.moving].reach - self.step * (self.extent - 1)
         width = self.lanes
-        while width > 4 and 2 * self.extent <= width:
+        while width > 4 and 2 * bound(self.extent) <= width:
             width //= 2
         return -(-self.extent // width) * width + beyond // self.step
 
@@ -132,7 +134,8 @@ class Packing:
         a = self.axes[self.moving]
         if self.step > 1 or not isinstance(a.fixed, Const):
             return 0
-        return -max(0, a.first - a.fixed.int_value) % self.lanes
+        first = a.first - a.fixed.int_value
+        return -first % self.lanes if holds(operator.gt, first, 0) else 0
 
     @property
     def shape(self) -> list[int]:

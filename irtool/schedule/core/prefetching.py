@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from ...symbolic_int import bound
 from ...tir import dtypes
 from ...tir.expr import Binary, Expr, Load, Var, const, substitute
 from ...tir.memory import CACHE_LINE
@@ -46,7 +47,7 @@ def _lines(b: Block[Any], a: Ahead) -> list[PlacedPrefetch]:
     each = CACHE_LINE // dtypes.itemsize(a.operand.dtype)
     lines = -(-width // each)
     over, shares = a.over or (None, 1)
-    if over is not None and shares > lines and _is_stream(b, a, width):
+    if over is not None and bound(shares) > lines and _is_stream(b, a, width):
         return [_slow_line(b, a, moving, width, each)]
     own = -(-lines // shares)
     elements = [_element(over, shares, own, n, lines) * each for n in range(own)]
@@ -69,7 +70,7 @@ def _is_stream(b: Block[Any], a: Ahead, width: int) -> bool:
     place = a.operand.source.offset([view(i) for i in a.operand.indices])
     apart = width
     for k, n in reversed(b.inner):
-        if n > 1 and stride(view.simplify, place, k) != apart:
+        if n != 1 and stride(view.simplify, place, k) != apart:
             return False
         apart *= n
     return True

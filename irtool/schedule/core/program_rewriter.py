@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from ...steps import counted
+from ...symbolic_int import Undecided
 from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, Derivation, Program, RunKernel, Slot, constants_in_use, kernels_in_use, runs_of
 
@@ -76,10 +77,17 @@ class ProgramRewriter:
 
 
 def replace_kernels(program: Program, change: Callable[[Kernel], Kernel], finished: bool = False) -> None:
-    """Replaces every kernel by `change(kernel)`, in its calls too; finished kernels only if `finished` is true."""
+    """Replaces every kernel by `change(kernel)`, in its calls too; finished kernels only if `finished` is true.
+
+    A kernel stays as it is if the change would need to know a length that only the run knows.
+    """
     runs = runs_of(program)
     for n, k in enumerate(counted("kernels", tuple(program.kernels))):
         if not k.finished or finished:
-            program.kernels[n] = changed = change(k)
+            try:
+                changed = change(k)
+            except Undecided:
+                continue
+            program.kernels[n] = changed
             for s in runs.get(k, ()):
                 s.kernel = changed

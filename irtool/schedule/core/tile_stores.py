@@ -42,12 +42,12 @@ def transposed(
     copies: list[Stmt] = []
     for first, count, width in vector_segments(steps, lanes):
         outer, x = Var(f"{row.name}_o"), Var(f"{row.name}_v")
-        row_index = simplify((outer * width if count > 1 else const(0)) + x + first)
+        row_index = simplify((outer * width if count != 1 else const(0)) + x + first)
         here: dict[Any, Expr] = {row: row_index, vector: const(0), lane: column}
         indices = [substitute(i, here) for i in store.indices]
         kind = VECTORIZED if width > 1 else SERIAL
         one: Stmt = For(x, width, Store(store.buffer, indices, Load(array, (row_index, column))), kind)
-        copies.append(For(outer, count, one) if count > 1 else one)
+        copies.append(For(outer, count, one) if count != 1 else one)
     return Allocate(array, seq([filled, For(column, min(valid, vectors * lanes), seq(copies))]))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...symbolic_int import estimate
+from ...symbolic_int import bound, estimate
 from ...tir.vector_target import VectorTarget
 from .machine import (
     ALIKE,
@@ -105,6 +105,7 @@ def choose_tile(
         together: the rows that one instruction computes, with as many vectors of columns. Rows beyond the last one are discarded.
         across: true if a tile may have several blocks if the sums of a single one would wait for each other.
     """
+    rows, vectors = bound(rows), bound(vectors)
     best = (float("inf"), Tile(1, 1))
     least = rows if far and 2 * rows + 3 <= target.registers + 1 and not _lacking(rows, 2, target) else 1
     several = across and block * rows < target.latency
@@ -130,6 +131,7 @@ def vectors_per_block(
 
     `may_pad`: zeros may fill the last block; otherwise the width divides the vectors. `far`, `together`: see `choose_tile`.
     """
+    rows, vectors = bound(rows), bound(vectors)
     width = _width(vectors, rows, target, may_pad, far, together, WIDEST_TILE // 2)
     if width * rows < target.latency:
         width = _width(vectors, rows, target, may_pad, far, together, WIDEST_TILE)
@@ -162,6 +164,7 @@ def choose_window_tile(
     If windows do not overlap, results share nothing: the tile is one row of contiguous vectors, unless results are stored in another
     order (`in_order` is false).
     """
+    rows, vectors = bound(rows), bound(vectors)
     if in_order and not windows.overlap and vectors >= TOGETHER:
         parts = -(-vectors // (2 * TOGETHER))
         return Tile(1, -(-vectors // parts))

@@ -142,7 +142,7 @@ def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorT
     for e in operands(r):
         place = e.source.offset(e.indices)
         along = stride(simplify, place, v)
-        if along and any(stride(simplify, place, k) == 1 and n > 1 for k, n in r.inner):
+        if along and any(stride(simplify, place, k) == 1 and n != 1 for k, n in r.inner):
             apart = gcd(abs(along) * itemsize(e.dtype), CACHE_WAY)
             most = min(most, ways * CACHE_WAY // max(apart, CACHE_LINE))
     return most

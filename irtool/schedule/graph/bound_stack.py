@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...symbolic_int import bound
 from ...tir.buffers import replace_buffers
 from ...tir.kernel import Kernel
 from ...tir.program import Program
@@ -31,13 +32,13 @@ def bound_stack(program: Program, target: VectorTarget) -> None:
 def _bounded(k: Kernel, available: int) -> Kernel:
     """The kernel with at most `available` bytes of arrays on the stack: the largest ones move first."""
     arrays = stack_arrays(k.body)
-    taken = sum(b.nbytes for b in arrays)
+    taken = sum(bound(b.nbytes) for b in arrays)
     moving: set[Buffer] = set()
-    for b in sorted(arrays, key=lambda b: b.nbytes, reverse=True):
+    for b in sorted(arrays, key=lambda b: bound(b.nbytes), reverse=True):
         if taken <= available:
             break
         moving.add(b)
-        taken -= b.nbytes
+        taken -= bound(b.nbytes)
     if not moving:
         return k
     scopes = dict(_places(k.body, moving))

@@ -110,6 +110,6 @@ def _digits(indices: Sequence[Expr], old: Shape, new: Shape, simplify: Simplifie
         place = place * n + i
     digits: list[Expr] = []
     for n in reversed(new):
-        digits.append(simplify(place % n) if n > 1 and len(new) > 1 else const(0) if n == 1 else simplify(place))
+        digits.append(simplify(place % n) if n != 1 and len(new) > 1 else const(0) if n == 1 else simplify(place))
         place = place // n
     return digits[::-1]

@@ -11,10 +11,12 @@ with extents 64, 8, 4. Two systems of digits for the same numbers have a common 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ...symbolic_int import ascending, bound, holds, none_if_undecided
 from ...tir.expr import Binary, Const, Expr, Var, post_order, substitute
 from ...tir.simplify import Simplifier
 from ..core.affine import simplifier
@@ -28,6 +30,11 @@ class Digit:
     stride: int
     extent: int
     var: Var
+
+    def has_bound(self, place: int) -> bool:
+        """True if a refined axis of that stride is a part of this one. An axis that can have one step counts as one of several."""
+        end = self.stride * self.extent
+        return holds(operator.le, self.stride, place) and holds(operator.le, place, end) and place != end
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,7 @@ class CommonAxes:
     split: frozenset[Var]
 
 
+@none_if_undecided
 def find_common_axes(
     first: Sequence[Loop], place: Expr, second: Sequence[Loop], other: Expr, size: int
 ) -> CommonAxes | None:
@@ -56,17 +64,17 @@ def find_common_axes(
     a, b = _digits(first, place, size), _digits(second, other, size)
     if a is None or b is None:
         return None
-    bounds = sorted({d.stride for d in (*a[1], *b[1])} | {size})
-    if any(m % n for n, m in pairwise(bounds)):
+    bounds = ascending({d.stride for d in (*a[1], *b[1])} | {size})
+    if any(m % n != 0 for n, m in pairwise(bounds)):
         return None
     digits: dict[int, Digit] = {}
     for d in a[1]:
-        inside = [n for n in bounds if d.stride <= n < d.stride * d.extent]
+        inside = [n for n in bounds if d.has_bound(n)]
         for n in inside:
             after = bounds[bounds.index(n) + 1]
             v = d.var if len(inside) == 1 else Var(f"{d.var.name}_{len(inside) - 1 - inside.index(n)}", d.var.dtype)
             digits[n] = Digit(n, after // n, v)
-    parts = {d.var: [digits[n] for n in reversed(bounds) if d.stride <= n < d.stride * d.extent] for d in a[1]}
+    parts = {d.var: [digits[n] for n in reversed(bounds) if d.has_bound(n)] for d in a[1]}
     loops: list[Loop] = []
     for v, _ in a[2]:
         loops += [(d.var, d.extent) for d in parts[v]]
@@ -82,7 +90,7 @@ original order."""
 def _composed(a: Digits, digits: Mapping[int, Digit], bounds: Sequence[int]) -> dict[Expr, Expr]:
     values: dict[Expr, Expr] = {}
     for d in a[1]:
-        terms = [digits[n].var * (n // d.stride) for n in reversed(bounds) if d.stride <= n < d.stride * d.extent]
+        terms = [digits[n].var * (n // d.stride) for n in reversed(bounds) if d.has_bound(n)]
         value: Expr = terms[0]
         for t in terms[1:]:
             value = value + t
@@ -110,10 +118,10 @@ def _digits(loops: Sequence[Loop], place: Expr, size: int) -> Digits | None:
         place = substitute(place, step)
         stride = next(n for n, (x, _) in enumerate(current) if x is v)
         current[stride : stride + 1] = [(high, current[stride][1] // c), (low, c)]
-    digits = sorted((Digit(terms.get(v, 0), n, v) for v, n in current), key=lambda d: d.stride)
+    digits = sorted((Digit(terms.get(v, 0), n, v) for v, n in current), key=lambda d: bound(d.stride))
     stride = 1
     for d in digits:
-        if d.stride != stride or d.extent < 2:
+        if d.stride != stride or bound(d.extent) < 2:
             return None
         stride *= d.extent
     if offset or stride != size or len(terms) != len(digits):

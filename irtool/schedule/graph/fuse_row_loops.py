@@ -12,8 +12,10 @@ stay in the L1 cache.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 
+from ...symbolic_int import bound, holds
 from ...tir import dtypes
 from ...tir.expr import Const, Expr, Load, Var, post_order, rewrite, variables
 from ...tir.forms import statements
@@ -163,7 +165,7 @@ def _are_for_threads(loops: Sequence[For], accesses: Sequence[Sequence[Access]],
         for b, place, writes in loop_accesses:
             if not writes:
                 positions.setdefault(b, set()).update(variables(place))
-    few = loops[0].steps < target.joined_parts
+    few = bound(loops[0].steps) < target.joined_parts
     return few or shares_inside(positions, {x.var for x in loops}, {x.var for x in inside}, target)
 
 
@@ -176,12 +178,14 @@ def _own_part(loop: For, indices: Sequence[Expr]) -> int:
     for i in indices:
         terms, _ = simplify.linear(i)
         step = terms.get(loop.var, 0)
-        if step < 1 or (own_step and step != own_step):
+        if not holds(operator.ge, step, 1) or (own_step and step != own_step):
             return 0
         own_step = step
         rest = simplify(i - loop.var * step)
         low, high = simplify.range(rest)
-        if low < 0 or high >= step or any(x is loop.var for x in post_order(rest)):
+        if not (holds(operator.ge, low, 0) and holds(operator.lt, high, step)) or any(
+            x is loop.var for x in post_order(rest)
+        ):
             return 0
     return own_step
 
@@ -194,7 +198,8 @@ def _part(s: Stmt, b: Buffer) -> int:
     mine = [(i, w) for x, i, w in _accesses(s, {}) if x is b]
     if not mine or not mine[0][1]:
         return 0
-    return max(0, _own_part(s, [i for i, _ in mine]))
+    part = _own_part(s, [i for i, _ in mine])
+    return 0 if part == -1 else part
 
 
 def _joined(group: Sequence[For], target: VectorTarget) -> Stmt:
@@ -203,9 +208,9 @@ def _joined(group: Sequence[For], target: VectorTarget) -> Stmt:
         return group[0]
     extent = group[0].steps
     touched = {b for g in group for b, _, _ in _accesses(g, {}) if b.scope == Scope.PARAM}
-    most = target.interleaved_rows if sum(b.nbytes for b in touched) <= target.streamed_bytes else 1
+    most = target.interleaved_rows if sum(bound(b.nbytes) for b in touched) <= target.streamed_bytes else 1
     several = next(
-        n for n in (most, 2, 1) if n == 1 or (n <= most and not extent % n and extent // n >= target.most_parts)
+        n for n in (most, 2, 1) if n == 1 or (n <= most and extent % n == 0 and bound(extent) // n >= target.most_parts)
     )
     row, step = Var(group[0].var.name), Var("row")
     bodies: list[Stmt] = []
@@ -226,7 +231,7 @@ def _with_rows_joined(outer: Stmt, alias: dict[Buffer, Buffer]) -> Stmt:
     if not isinstance(outer, For) or not isinstance(outer.body, Seq):
         return outer
     loops = [s for s in outer.body.stmts if isinstance(s, For) and s.kind == SERIAL and isinstance(s.extent, Const)]
-    if len(loops) < len(outer.body.stmts) or len({s.steps for s in loops}) > 1 or loops[0].steps < 2:
+    if len(loops) < len(outer.body.stmts) or len({s.steps for s in loops}) > 1 or bound(loops[0].steps) < 2:
         return outer
     accesses_of = [_accesses(s, alias) for s in loops]
     read = {b for accesses in accesses_of for b, _, writes in accesses if not writes}

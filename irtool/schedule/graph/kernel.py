@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ...symbolic_int import Undecided
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, workspace
 from ...tir.kernel import Choice, Kernel, StageChoice
 from ...tir.stmt import Buffer, Stmt
@@ -72,9 +73,15 @@ class _Scheduler:
             form, self.target, self.rows, self.same, kernel=self.name, number=number, main=number == self.main
         )
         offers = offers_for(stage)
-        strategy, candidate = offers[0]
-        with tracing() as trace, watched_stage(self.name, number, strategy.name, candidate.reason, form):
-            body = strategy.apply(stage, candidate)
+        for strategy, candidate in offers:
+            try:
+                with tracing() as trace, watched_stage(self.name, number, strategy.name, candidate.reason, form):
+                    body = strategy.apply(stage, candidate)
+                break
+            except Undecided as error:
+                doubt = error
+        else:
+            raise doubt
         estimates = tuple((s.name, offer.cost * stage.work) for s, offer in offers if math.isfinite(offer.cost))
         self.choices.append(StageChoice(number, strategy.name, candidate.reason, (*before, *trace), estimates))
         self.work.append(stage.work)

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from itertools import product
 from math import prod
 
+from ...symbolic_int import is_known
 from ...tir.dtypes import itemsize
 from ...tir.expr import Const, Expr, Load, post_order
 from ...tir.kernel import Kernel
@@ -153,7 +154,9 @@ def _count(updates: list[tuple[Store, tuple[For, ...]]]) -> int:
 
 def _has_few_steps(s: For, most: int) -> bool:
     """True for a serial loop with 2 to `most` steps."""
-    return s.kind == SERIAL and isinstance(s.extent, Const) and 1 < s.extent.value <= most
+    return (
+        s.kind == SERIAL and isinstance(s.extent, Const) and is_known(s.extent.int_value) and 1 < s.extent.value <= most
+    )
 
 
 def _width(s: Store) -> int:

@@ -18,6 +18,7 @@ import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
+from ...symbolic_int import bound
 from ...tir.expr import Const, Expr, Load, Var, const, post_order, rewrite, variables
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, For, Let, Prefetch, Scope, Stmt, Store, expressions, pre_order
@@ -61,13 +62,13 @@ class Halves:
             self._take(loops, [*loops, inside] if inside is not None and deep else loops)
 
     def _take(self, loops: Sequence[For], candidates: Sequence[For]) -> None:
-        if not all(isinstance(s.extent, Const) and s.steps for s in loops):
+        if not all(isinstance(s.extent, Const) and s.steps != 0 for s in loops):
             return
-        natural = next((n for n, s in enumerate(loops) if s.steps > 1), 0)
+        natural = next((n for n, s in enumerate(loops) if s.steps != 1), 0)
         positions = _Places(candidates)
         best = natural
-        if any(s.steps > 1 for s in candidates[natural + 1 :]):
-            costs = [self._cost(s, positions) if s.steps > 1 else math.inf for s in candidates]
+        if any(s.steps != 1 for s in candidates[natural + 1 :]):
+            costs = [self._cost(s, positions) if s.steps != 1 else math.inf for s in candidates]
             best = min(range(natural, len(candidates)), key=costs.__getitem__)
         if best != natural:
             self.loops[loops[0].var] = candidates[best].var
@@ -85,16 +86,16 @@ class Halves:
         for b in positions.read:
             if b in self.constants:
                 if not positions.depends(b, loop):
-                    cost += b.nbytes * SHARED_CONSTANT_BYTE
-                    again += b.nbytes
+                    cost += bound(b.nbytes) * SHARED_CONSTANT_BYTE
+                    again += bound(b.nbytes)
                 continue
             begin = positions.begin(b, False, loop)
             if begin is None:
-                cost += b.nbytes * HANDED_BYTE
+                cost += bound(b.nbytes) * HANDED_BYTE
                 continue
             before = (self.written[b],) if b in self.written else self.begin.get(b, ())
             if before:
-                cost += b.nbytes * HANDED_BYTE / 2 * sum(not is_same(begin, x) for x in before) / len(before)
+                cost += bound(b.nbytes) * HANDED_BYTE / 2 * sum(not is_same(begin, x) for x in before) / len(before)
         return cost if again <= self.target.streamed_bytes else math.inf
 
 
@@ -129,14 +130,15 @@ class _Places:
 
     def begin(self, b: Buffer, written: bool, loop: For) -> int | None:
         """The distance, in bytes, between the halves of the loop's steps in a buffer; None if it is zero."""
-        half = -(-loop.steps // 2)
-        near = min(half // 2, loop.steps - 1 - half)  # steps around the half: offsets at the ends may be clipped
+        steps = bound(loop.steps)
+        half = -(-steps // 2)
+        near = min(half // 2, steps - 1 - half)  # steps around the half: offsets at the ends may be clipped
         first, last = (half - near, half + near) if near else (0, half)
         for place in self._accesses[b, written]:
             if loop.var in self._of(place):
                 distance = self._at(place, loop.var, last) - self._at(place, loop.var, first)
                 if distance:
-                    return abs(distance) * half // (last - first) * b.nbytes // b.size
+                    return abs(distance) * half // (last - first) * bound(b.nbytes) // bound(b.size)
         return None
 
     def _of(self, e: Expr) -> frozenset[Var]:
@@ -156,7 +158,7 @@ class _Places:
             values[let.var] = value(let.value)
         position = value(place)
         assert isinstance(position, Const)
-        return position.int_value
+        return bound(position.int_value)
 
 
 def _step_of(e: Expr, values: Mapping[Var, Expr]) -> Expr:

@@ -15,8 +15,10 @@ steps, the variable is a digit of the offset, and two iterations never have an o
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator, Sequence, Set
 
+from ...symbolic_int import bound, greatest, greatest_common_divisor, holds, least
 from ...tir.expr import Const, Expr, Load, Var, post_order
 from ...tir.simplify import Simplifier
 from ...tir.stmt import (
@@ -157,12 +159,12 @@ def _turns_square(rows: For, simplify: Simplifier) -> bool:
     if not isinstance(read, Load) or not isinstance(read.source, Buffer):
         return False
     terms, _ = simplify.linear(simplify(read.source.offset(read.indices)))
-    return terms.get(rows.var) == 1 and terms.get(lanes.var, 0) > 1
+    return terms.get(rows.var) == 1 and bound(terms.get(lanes.var, 0)) > 1
 
 
 def _extent(s: For) -> int:
-    """Iterations of a loop; 0 if the number is not known."""
-    return s.extent.int_value if isinstance(s.extent, Const) else 0
+    """The greatest number of iterations of a loop; 0 if there is no bound."""
+    return bound(s.extent.int_value) if isinstance(s.extent, Const) else 0
 
 
 def _independent(loop: For, simplify: Simplifier) -> bool:
@@ -201,7 +203,7 @@ def _is_digit(loop: For, indices: Sequence[Expr], inside: set[Expr], lets: set[E
     for place in indices:
         terms, offset = simplify.linear(place)
         c = terms.get(loop.var, 0)
-        if c < 1 or (step and c != step):
+        if not holds(operator.ge, c, 1) or (step and c != step):
             return False
         step = c
         fixed: dict[Expr, int] = {}
@@ -217,16 +219,21 @@ def _is_digit(loop: For, indices: Sequence[Expr], inside: set[Expr], lets: set[E
                 return False
             if not any(isinstance(x, Var) and x in inside for x in parts):
                 fixed[atom] = k
-            elif abs(k) >= step:
+                continue
+            size = -k if holds(operator.lt, k, 0) else k
+            if holds(operator.ge, size, step):
                 large.append(k)
-            else:
+            elif holds(operator.lt, size, step):
                 ends = [k * end for end in simplify.range(atom)]
-                low, high = low + min(ends), high + max(ends)
+                low, high = low + least(*ends), high + greatest(*ends)
+            else:
+                return False
         if still is not None and fixed != still:
             return False
         still = fixed
         small.append((low, high))
-    spread = max(h for _, h in small) - min(n for n, _ in small)
-    period = math.gcd(*large)
-    span = step * (_extent(loop) - 1) + spread
-    return spread < step and (period == 0 or span < period)
+    spread = greatest(*(h for _, h in small)) - least(*(n for n, _ in small))
+    period = greatest_common_divisor(*large)
+    steps = loop.extent.int_value if isinstance(loop.extent, Const) else 0
+    span = step * (steps - 1) + spread
+    return holds(operator.lt, spread, step) and (period == 0 or holds(operator.lt, span, period))

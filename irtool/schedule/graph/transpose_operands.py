@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ...symbolic_int import as_integer, bound
 from ...tir.arithmetic import floordiv, floormod
 from ...tir.expr import Expr, Load, Select, Var, const, less, rewrite
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read, stores_of
@@ -111,15 +112,15 @@ def _with_transposed_operand(r: Reduction, target: VectorTarget) -> tuple[Map, R
     has_vectors = stage.tile is not None or shares_operands(stage)
     best: tuple[float, float, Map, Reduction] | None = None
     for v, extent in r.loops:
-        for e in operands(r) if extent >= FEWEST_LANES else ():
+        for e in operands(r) if bound(extent) >= FEWEST_LANES else ():
             order = _order(r, e, v)
             if order is None or (has_vectors and order.step == 1):
                 continue
-            if r.work < target.copied_reads * e.source.size:
+            if r.work < target.copied_reads * bound(e.source.size):
                 continue
             copy, reader = _with_copy(r, e, order)
             tile = Stage(reader, target).tile
-            copied = target.copy_cost * e.source.size / target.lanes(4)
+            copied = target.copy_cost * bound(e.source.size) / target.lanes(4)
             if tile is not None and (best is None or tile.cost * r.work + copied < best[0]):
                 best = (tile.cost * r.work + copied, copied, copy, reader)
     if best is None:
@@ -138,7 +139,7 @@ def _order(r: Reduction, e: Load, v: Var) -> _Order | None:
     if len(moving) != 1:
         return None
     (axis,) = moving
-    step = int(steps[axis])
+    step = as_integer(steps[axis])
     apart = axis + 1 < len(steps) or step > 1
     return _Order(axis, step) if apart and 1 <= step <= FEWEST_LANES else None
 
@@ -185,14 +186,14 @@ def _with_transposed_result(m: Map, target: VectorTarget) -> tuple[Map, Map] | N
     pairs = []
     for v, n in flat.loops:
         if (
-            n < FEWEST_LANES
+            bound(n) < FEWEST_LANES
             or stride(simplify, written, v) != 1
             or None not in (stride(simplify, p, v) for p in positions)
         ):
             continue
         for w, k in flat.loops:
             strides = {stride(simplify, p, w) for p in positions}
-            if w is not v and k >= FEWEST_LANES and {1} <= strides <= {0, 1}:
+            if w is not v and bound(k) >= FEWEST_LANES and {1} <= strides <= {0, 1}:
                 pairs.append(_with_copy_of_result(flat, v, w))
 
     if not pairs:

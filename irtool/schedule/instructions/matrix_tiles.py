@@ -193,7 +193,7 @@ def _rows(axis: Loop, others: list[Loop], most: int) -> TiledAxis:
     _, extent = axis
     count = -(-extent // most)
     height = -(-extent // count)
-    if count > 1:
+    if count != 1:
         back = count * height - extent
         return TiledAxis(axis, height, None, _segments(count, 2, height, back))
     pair = max((x for x in others if x[1] > 1), key=lambda x: x[1], default=None)
@@ -206,7 +206,7 @@ def _columns(r: Reduction, axis: Loop, others: list[Loop]) -> list[TiledAxis]:
     count = -(-extent // WORDS)
     if extent % WORDS and not is_padded(r, v, count * WORDS):
         return []
-    if count > 1 or extent < WORDS or not others:
+    if count != 1 or extent < WORDS or not others:
         valid = extent - (count - 1) * WORDS
         groups = [n for n in (1, 2, TOGETHER) if n <= count]
         return [TiledAxis(axis, WORDS, None, _segments(count, n, WORDS, 0, valid)) for n in groups]

@@ -416,7 +416,7 @@ def _of_words(
         r = moved.corrected(r, sums_of_weights)
         dtypes = moved.dtype, "int8"
     word = Var(p.k.name)
-    index: Expr = word if count > 1 else const(0)
+    index: Expr = word if count != 1 else const(0)
     read: list[Expr] = []
     simplify = simplifier(r.loops, [*r.inner, (word, count)])
     for (e, axis), b in zip(p.operands, words):

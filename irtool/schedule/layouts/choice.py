@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...symbolic_int import bound, is_known
 from ...tir import dtypes
 from ...tir.expr import Binary, Call, Const, Var, post_order
 from ...tir.forms import Reduction
@@ -88,6 +89,8 @@ def _along_loop(
     scaled: frozenset[Buffer],
 ) -> _Candidate | None:
     """The layouts with `v` as the vector axis, in vectors of `full` elements if possible."""
+    if not is_known(extent):
+        return None
     layouts, factor = _blocks(r, v, extent, full)
     ends = all(s.indices and s.indices[-1] is v for s in r.stores)
     if extent >= full and (layouts is None or factor * 2 < full or (factor < full and ends)):
@@ -130,7 +133,7 @@ def _sums_rows(r: Reduction, least: int) -> bool:
     each sum, such as the mean for a variance."""
     inner = [v for v, _ in r.inner]
     summed = [e for e in operands(r) if any(depends(i, v) for i in e.indices for v in inner)]
-    long = {v for v, n in r.inner if n >= least}
+    long = {v for v, n in r.inner if bound(n) >= least}
     return len({e.source for e in summed}) == 1 and all(e.indices[-1] in long for e in summed)
 
 
@@ -139,7 +142,7 @@ def _is_product(r: Reduction, v: Var, least: int) -> bool:
 
     In a blocked batch of products, each multiplication needs operands of its own, which is slower than a copy of one matrix.
     """
-    others = [x for x, n in r.loops if x is not v and n >= least]
+    others = [x for x, n in r.loops if x is not v and bound(n) >= least]
     read = operands(r)
     return len(read) > 1 and all(any(not moves(e, x) for x in others) for e in read)
 
@@ -164,6 +167,8 @@ def _along_summed_axis(r: Reduction, factor: int, constants: frozenset[Buffer]) 
     The block is the entire axis if vectors do not divide it.
     """
     for v, extent in r.inner:
+        if not is_known(extent):
+            continue
         block = factor if extent % factor == 0 else extent
         preferences: dict[Buffer, LayoutPreference] = {}
         for e in operands(r):

@@ -14,7 +14,7 @@ def rows_beside(kernel: Kernel, weights: Buffer) -> int:
     1x1 convolution, or of a row of an image; the rows of a product."""
     r = fuse_axes(main_reduction(kernel))
     moving = [i for e in loads(r.update) if e.source is weights for i in e.indices]
-    free = [n for v, n in r.loops if n > 1 and not any(depends(i, v) for i in moving)]
+    free = [n for v, n in r.loops if n != 1 and not any(depends(i, v) for i in moving)]
     return free[-1] if free else 1
 
 

@@ -22,7 +22,7 @@ class LayoutPreference:
 
 def reorders(b: Buffer, preference: LayoutPreference) -> bool:
     """False if row-major order has the blocks already: the axis is the last one with more than one step."""
-    return bool(preference.padded) or prod(b.shape[preference.axis + 1 :]) > 1
+    return bool(preference.padded) or prod(b.shape[preference.axis + 1 :]) != 1
 
 
 def filled_shape(b: Buffer, preference: LayoutPreference) -> tuple[int, ...]:

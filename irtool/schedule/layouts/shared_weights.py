@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from ...symbolic_int import bound
 from ...tir.forms import Map
 from ...tir.kernel import Kernel
 from ...tir.memory import CACHE_LINE
@@ -47,4 +48,4 @@ def reads_little(kernel: Kernel, b: Buffer) -> bool:
             return False
         read = [e for s in form.stores for e in loads(s.value, *s.indices) if e.source is b]
         count += len(read) * math.prod(n for _, n in form.loops)
-    return count * (CACHE_LINE // FLOAT32_BYTES) <= math.prod(b.shape)
+    return bound(count) * (CACHE_LINE // FLOAT32_BYTES) <= math.prod(b.shape)

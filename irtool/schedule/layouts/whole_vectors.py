@@ -49,7 +49,7 @@ def whole_axis(
         return {}
     if sources <= layouts.keys():
         return layouts
-    if sum(1 for _, n in r.inner if n > 1) > 1:
+    if sum(1 for _, n in r.inner if n != 1) > 1:
         return {}
     return {
         b: LayoutPreference(w.axis, factor, -(-extent // factor) * factor) if b in packed else w

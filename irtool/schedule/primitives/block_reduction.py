@@ -47,7 +47,7 @@ def block_reduction(b: Block[Form], loop: Var | str, steps: int, along: Var | st
     k, extent = b.find(loop)
     v = b.find(along)[0]
     b.depth(v)
-    if k is not next((x for x, n in b.inner if n > 1), None):
+    if k is not next((x for x, n in b.inner if n != 1), None):
         raise UsageError(f"{k.name} is not the outermost loop of the reduction", help="reorder them first")
     if steps < 1 or extent % steps or steps == extent:
         raise UsageError(f"{k.name} has {extent} steps, which are not several blocks of {steps}")

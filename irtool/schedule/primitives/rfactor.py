@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...diagnostics import UsageError
+from ...symbolic_int import bound
 from ...tir.expr import Binary, Load, Var
 from ..core.affine import depends
 from ..core.block import Block, Factor
@@ -47,7 +48,7 @@ def rfactor(
     update = extract_predicates(form).update if isinstance(form, Reduction) else None
     if not isinstance(update, Binary) or update.op not in COMBINED or not isinstance(update.a, Load):
         raise UsageError("the steps of this block cannot run in another order")
-    if lanes * vectors > extent or any(v is x for x, _ in b.loops):
+    if lanes * vectors > bound(extent) or any(v is x for x, _ in b.loops):
         raise UsageError(f"{v.name} is not a loop of the reduction with {lanes * vectors} steps")
     assert isinstance(form, Reduction)
     results_loop = None

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from ...diagnostics import UsageError
 from ...plugin.origin import is_outside
 from ...plugin.registry import Registry
+from ...symbolic_int import bound, none_if_undecided
 from ...tir.expr import Expr
 from ...tir.forms import AnyForm, LoopForm, Steps, TupleReduction
 from ...tir.stmt import Buffer, Stmt
@@ -78,10 +79,10 @@ class Stage:
 
     @property
     def work(self) -> int:
-        """The number of updates of a reduction, or of elements of a map."""
+        """The greatest number of updates of a reduction, or of elements of a map."""
         if isinstance(self.form, Reduction | TupleReduction | Steps):
             return self.form.work
-        return math.prod(n for _, n in self.form.loops) if isinstance(self.form, Map) else 0
+        return bound(math.prod(n for _, n in self.form.loops)) if isinstance(self.form, Map) else 0
 
     @property
     def reduction(self) -> Reduction | None:
@@ -229,7 +230,7 @@ def offers_for(stage: Stage) -> list[tuple[Strategy, Candidate]]:
     note_stage(stage)
     every = sorted(_enabled(), key=lambda s: (-s.plevel, s.name))
     for _, level in groupby(every, key=lambda s: s.plevel):
-        offers = [(s, offer) for s in level if (offer := s.choose(stage)) is not None]
+        offers = [(s, offer) for s in level if (offer := none_if_undecided(s.choose)(stage)) is not None]
         if offers:
             return sorted(offers, key=lambda o: o[1].cost)
     if off := switched_off():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...symbolic_int import is_known
 from ...tir.forms import Steps, TupleReduction, nest_of
 from ...tir.stmt import Stmt
 from ..core.block import Block
@@ -32,10 +33,16 @@ class ScalarReduction(Strategy):
 
 @strategy("loops")
 class Loops(Strategy):
-    """Stages that are neither maps nor reductions of one accumulator: arg-max, sorting, sampling, recurrences."""
+    """Stages that are neither maps nor reductions of one accumulator: arg-max, sorting, sampling, recurrences. Others only if no other
+    strategy supports the lengths that the run knows."""
 
     def choose(self, stage: Stage) -> Candidate | None:
-        return Candidate(math.inf, "not a formula") if isinstance(stage.form, TupleReduction | Steps) else None
+        if isinstance(stage.form, TupleReduction | Steps):
+            return Candidate(math.inf, "not a formula")
+        inner = stage.form.inner if isinstance(stage.form, Reduction) else ()
+        if all(is_known(n) for _, n in (*stage.form.loops, *inner)):
+            return None
+        return Candidate(math.inf, "lengths that the run knows")
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         return nest_of(stage.form)

@@ -112,7 +112,7 @@ def _shares_small_steps(copy: Map, reader: Reduction, read: Load, small: int) ->
         if not ((index in own or isinstance(index, Const)) and (i in outside or isinstance(i, Const))):
             break
         steps *= extent
-    return steps > 1 and read.source.nbytes // steps <= small
+    return steps != 1 and read.source.nbytes // steps <= small
 
 
 def _loads(r: Reduction) -> list[Load]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...symbolic_int import as_integer
 from ...tir.expr import Expr, Var
 from ...tir.forms import Reduction
 from ...tir.simplify import Simplifier
@@ -37,7 +38,7 @@ def _solution(r: Reduction) -> tuple[Var, Expr] | None:
             slope = simplify.linear(low)[0].get(step, 0)
             if abs(slope) != 1 or not any(_is_zero(simplify, low + high) for high in r.guards):
                 continue
-            value = simplify(low * int(-slope) + step)  # without the step, and zero if the guard is
+            value = simplify(low * as_integer(-slope) + step)  # without the step, and zero if the guard is
             first, last = simplify.range(value)
             if first >= 0 and last < extent:
                 return step, value

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
 
+from ...symbolic_int import as_integer
 from ...tir.expr import Expr, Load, Var, rewrite
 from ...tir.forms import AnyForm, Map, Reduction
 from ...tir.kernel import Kernel
@@ -151,7 +152,7 @@ def ranges_of(guards: Sequence[Expr], simplify: Simplifier, axis: Axis, extents:
         terms, rest = simplify.linear(g)
         if axis.step in terms:
             slope = 0 if axis.position is None else terms.get(axis.position, 0)
-            bounds.append((int(slope), int(terms[axis.step]), int(rest)))
+            bounds.append((as_integer(slope), as_integer(terms[axis.step]), as_integer(rest)))
     count = extents[axis.step]
     positions = 1 if axis.position is None else extents[axis.position]
 

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
+from ...symbolic_int import as_integer
 from ...tir.expr import Binary, Const, Expr, Var, post_order, substitution, variables
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.kernel import Kernel
@@ -133,13 +134,13 @@ def _joined(m: Map, sources: Mapping[Buffer, Reduction]) -> Reduction | None:
         elif not isinstance(own, Var) or own in fixed or own in spans:
             return None
         elif not terms:
-            fixed[own] = int(first)
+            fixed[own] = as_integer(first)
         else:
             (v, step), *more = terms.items()
             if more or step != 1 or not isinstance(v, Var) or v in values:
                 return None
-            spans[own] = range(int(first), int(first) + counts[v])
-            values[v] = own - int(first)
+            spans[own] = range(as_integer(first), as_integer(first) + counts[v])
+            values[v] = own - as_integer(first)
     inside = all(0 <= n < extents[v] for v, n in fixed.items()) and all(
         x.start >= 0 and x.stop <= extents[v] for v, x in spans.items()
     )

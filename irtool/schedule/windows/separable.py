@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...symbolic_int import as_integer, bound, is_known
 from ...tir.expr import Binary, Cast, Const, Expr, Load, Var, substitute
 from ...tir.forms import AnyForm
 from ...tir.simplify import Simplifier
@@ -157,9 +158,9 @@ class SeparableWindows:
         first, count, size = band
         y, _ = self.row
         number, own = Var("band"), Var(y.name, y.dtype)
-        values: dict[Expr, Expr] = {y: (number * size if count > 1 else 0) + own + first}
+        values: dict[Expr, Expr] = {y: (number * size if count != 1 else 0) + own + first}
         rows = (own, size)
-        around = [*self.outside, *([(number, count)] if count > 1 else [])]
+        around = [*self.outside, *([(number, count)] if count != 1 else [])]
         loops = (*around, rows, self.along, *([self.channels] if self.channels[1] > 1 else []))
         w = _windows_along(substituted(self.reduction, values, loops, self.reduction.inner), self.along, self.channels)
         assert w is not None, "a band has the windows of the whole"
@@ -193,9 +194,13 @@ def find_windows(form: AnyForm) -> SeparableWindows | None:
     steps = [[stride(simplify, s.buffer.offset(s.indices), v) for s in r.stores] for v, _ in r.loops]
     for n in range(len(r.loops) - 1, -1, -1):
         one = (Var("one"), 1)
-        channels = r.loops[-1] if n == len(r.loops) - 2 and 1 < r.loops[-1][1] <= FEWEST_LANES else one
+        channels = (
+            r.loops[-1]
+            if n == len(r.loops) - 2 and is_known(r.loops[-1][1]) and 1 < r.loops[-1][1] <= FEWEST_LANES
+            else one
+        )
         contiguous = channels[1] == 1 or all(s == 1 for s in steps[-1])
-        if r.loops[n][1] >= FEWEST_LANES and contiguous and all(s == channels[1] for s in steps[n]):
+        if bound(r.loops[n][1]) >= FEWEST_LANES and contiguous and all(s == channels[1] for s in steps[n]):
             windows = _windows_along(r, r.loops[n], channels)
             if windows is not None and _moving_row(windows) is not None:
                 return windows
@@ -229,7 +234,7 @@ def _windows_along(r: Reduction, along: Loop, channels: Loop) -> SeparableWindow
         return None
     (axis,) = moving
     terms, offset = forms[axis]
-    step = int(terms[v])
+    step = as_integer(terms[v])
     if stride(simplify, value.source.offset(value.indices), v) != step * channels[1]:
         return None
     if channels[1] == 1 and step > 3:
@@ -246,7 +251,7 @@ def _windows_along(r: Reduction, along: Loop, channels: Loop) -> SeparableWindow
     if sum(1 for e in loads(update) if e.source is not r.acc) != 1:
         return None
     windows = SeparableWindows(
-        r, along, channels, value, columns, rows, axis, step, int(offset), first, last, tuple(guards)
+        r, along, channels, value, columns, rows, axis, step, as_integer(offset), first, last, tuple(guards)
     )
     begin, end = windows.existing(1)
     return windows if begin < end else None

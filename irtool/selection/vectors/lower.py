@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...symbolic_int import as_integer, is_known
 from ...tir import dtypes
 from ...tir.expr import (
     QUOTIENTS,
@@ -386,10 +387,10 @@ class Lowering:
     def _even(self, t: VectorType, source: Buffer, first: Expr, step: int) -> LoadVector:
         """Elements `step` apart. The first elements of one of `step` channels begin at a multiple of `step`: full vectors from
         there on are within the buffer, because the last element is."""
-        if 1 < step <= MOST and self.count == self.lanes and source.size % step == 0:
+        if is_known(step) and 1 < step <= MOST and self.count == self.lanes and source.size % step == 0:
             terms, distance = self.simplify.linear(first)
             if all(k % step == 0 for k in terms.values()):
-                number = int(distance) % step
+                number = distance % step
                 base = self.simplify(first - number) if number else first
                 return LoadVector(t, source, base, step, self.count, channel=Channel(step, number))
         return LoadVector(t, source, first, step, self.count)
@@ -404,7 +405,7 @@ class Lowering:
             terms, distance = self.simplify.linear(here - first)
             if terms:
                 raise Scalar
-            distances.append(int(distance))
+            distances.append(as_integer(distance))
         least = min(distances)
         behind = tuple(p - least for p in distances)
         if self.count != self.lanes or find_shuffle(behind) is None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from ...symbolic_int import as_integer, bound
 from ...tir.expr import Const, Expr, Load, Var, const, post_order, substitute
 from ...tir.memory import CACHE_LINE, LAST_CACHE
 from ...tir.simplify import Simplifier
@@ -149,7 +150,9 @@ def lower_square(s: For, simplify: Simplifier) -> ir.CopySquare | None:
         return None
     zeros: dict[Any, Expr] = {s.var: const(0), inner.var: const(0)}
     target, source = substitute(target_index, zeros), substitute(here, zeros)
-    streams = t.bits * count == CACHE_LINE * 8 and min(store.buffer.nbytes, read.source.nbytes) > LAST_CACHE
+    streams = (
+        t.bits * count == CACHE_LINE * 8 and min(bound(store.buffer.nbytes), bound(read.source.nbytes)) > LAST_CACHE
+    )
     return ir.CopySquare(t, columns, store.buffer, target, down, read.source, source, rows, streams)
 
 
@@ -157,4 +160,4 @@ def _steps(simplify: Simplifier, place: Expr, *loops: For) -> tuple[int | None, 
     """The strides of an offset along each loop; None for a varying one."""
     terms, _ = simplify.linear(place)
     inside = {x for atom in terms if not isinstance(atom, Var) for x in post_order(atom)}
-    return tuple(None if f.var in inside else int(terms.get(f.var, 0)) for f in loops)
+    return tuple(None if f.var in inside else as_integer(terms.get(f.var, 0)) for f in loops)

@@ -65,7 +65,7 @@ class TiledRows:
 
     def row(self, i: Expr) -> Expr:
         """The number of a tile's row `i` among all rows."""
-        return (self.number * self.extent if self.count > 1 else const(0)) + self.first + i
+        return (self.number * self.extent if self.count != 1 else const(0)) + self.first + i
 
     def digits(self, loops: Sequence[Loop], i: Expr, simplify: Simplifier) -> dict[Expr, Expr]:
         """The values of the loops over all rows for row `i` of the tile."""

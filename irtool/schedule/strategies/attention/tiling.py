@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ....diagnostics import UsageError
+from ....symbolic_int import is_known
 from ....tir.forms import Reduction
 from ....tir.memory import CACHE_LINE, KERNEL_SCRATCH
 from ....tir.vector_target import VectorTarget
@@ -49,6 +50,8 @@ def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
     count, extent, columns = rows_of(first)
     lanes = target.lanes_of("float32")
     width = last.loops[-1][1]
+    if not (is_known(extent) and is_known(columns)):
+        raise NotRows
     if extent < REUSE or columns < lanes or width < lanes or first.work < target.parallel_updates:
         raise NotRows
     ranked = rank_heights(count, extent, padded(columns, lanes), width, target)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ....symbolic_int import as_integer
 from ....tir.expr import Binary, Const, Expr, Var, const, post_order, rewrite, substitute
 from ....tir.shuffles import find_shuffle
 from ....tir.simplify import Simplifier
@@ -133,7 +134,7 @@ def _are_near(indices: Sequence[Expr], v: Var, vectors: Sequence[int], lanes: in
         for first in vectors:
             places = [simplify(substitute(place, {v: const(first + n, v.dtype)})) for n in range(lanes)]
             forms = [simplify.linear(e - places[0]) for e in places]
-            distances = [int(distance) for _, distance in forms]
+            distances = [as_integer(distance) for _, distance in forms]
             if any(terms for terms, _ in forms) or find_shuffle([p - min(distances) for p in distances]) is None:
                 return False
     return True

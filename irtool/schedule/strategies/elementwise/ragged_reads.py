@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ....symbolic_int import as_integer
 from ....tir.expr import Binary, Const, Expr, Var, const, post_order, substitute
 from ....tir.shuffles import find_shuffle
 from ....tir.simplify import Simplifier
@@ -34,7 +35,7 @@ def vectors_of_period(place: Expr, v: Var, loops: Sequence[Loop], lanes: int) ->
     places = [simplify(substitute(moved, {step: const(n)})) for n in range(chunk)]
     for first in range(0, chunk, lanes):
         forms = [simplify.linear(e - places[first]) for e in places[first : first + lanes]]
-        distances = [int(distance) for _, distance in forms]
+        distances = [as_integer(distance) for _, distance in forms]
         if any(terms for terms, _ in forms) or find_shuffle([p - min(distances) for p in distances]) is None:
             return 0
     return count

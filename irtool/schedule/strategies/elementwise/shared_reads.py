@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....symbolic_int import is_known
 from ....tir import dtypes
 from ....tir.expr import Expr, Load, Select, Var, post_order, substitute
 from ....tir.simplify import Simplifier
@@ -31,7 +32,11 @@ def interleaved_channels(m: Map, along: Var) -> Loop | None:
         return None
     most = FEWEST_LANES - (min(dtypes.itemsize(e.dtype) for e, _ in strided) >= 4)
     for w, k in m.loops:
-        if 1 < k <= most and all((stride(simplify, p, along), stride(simplify, p, w)) == (k, 1) for _, p in strided):
+        if (
+            is_known(k)
+            and 1 < k <= most
+            and all((stride(simplify, p, along), stride(simplify, p, w)) == (k, 1) for _, p in strided)
+        ):
             return w, k
     return None
 

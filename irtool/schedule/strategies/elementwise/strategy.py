@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from ....symbolic_int import SymbolicInt
 from ....tir import dtypes
 from ....tir.expr import Cast, Expr, Load, Var, children
 from ....tir.stmt import Stmt
@@ -105,7 +106,16 @@ def _segments(extent: int, stage: Stage, plan: Vectors) -> list[tuple[int, int, 
     """
     lanes = _lanes(stage)
     is_row = stage.map is not None and len(stage.map.loops) > 1 + plan.is_fused
-    if is_row and stage.may_repeat and len(plan.cuts) == 2 and plan.period == 1 and extent > lanes and extent % 4:
+    is_constant = not isinstance(extent, SymbolicInt)
+    if (
+        is_row
+        and is_constant
+        and stage.may_repeat
+        and len(plan.cuts) == 2
+        and plan.period == 1
+        and extent > lanes
+        and extent % 4
+    ):
         return [(0, extent // lanes, lanes, 1), (extent - lanes, 1, lanes, 1)]
     return period_segments(extent, lanes, plan.period)
 
@@ -122,7 +132,7 @@ def split_vectors(
     (b,) = loop_partition(b, axis, [(first, first + count * width * unrolled)])
     (loop,) = b.over(axis)
     parts = [(count, "o"), (unrolled, "u"), (width, "v")]
-    split_parts = [(n, suffix) for n, suffix in parts if n > 1 or suffix == "v"]
+    split_parts = [(n, suffix) for n, suffix in parts if n != 1 or suffix == "v"]
     b = split(b, loop, [n for n, _ in split_parts], [f"{axis.name}_{suffix}" for _, suffix in split_parts])
     *vectors, lane = b.over(axis)
     b = unroll(b, vectors[-1]) if unrolled > 1 else b

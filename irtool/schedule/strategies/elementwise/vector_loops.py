@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from ....symbolic_int import ascending, bound
 from ....tir import dtypes
 from ....tir.expr import Expr, Load, Select, Var, const, post_order, substitute
 from ....tir.simplify import Simplifier
@@ -65,12 +66,12 @@ def choose_ranges(m: Map, lanes: int) -> Ranges | None:
     """The ranges of a loop between which conditions on it and on the vectorized loop change; None without such conditions."""
     values = [s.value for s in m.stores]
     simplify = simplifier(m.loops)
-    along = [v for v, n in m.loops if n >= 4 and _is_contiguous(m, simplify, v)]
+    along = [v for v, n in m.loops if bound(n) >= 4 and _is_contiguous(m, simplify, v)]
     conditions = [e.cond for e in post_order(*values) if isinstance(e, Select) and e.lazy]
     for v in along:
         on_both = [c for c in conditions if depends(c, v)]
         for w, steps in m.loops:
-            if w is v or steps > LOOKED_AT or not any(depends(c, w) for c in on_both):
+            if w is v or bound(steps) > LOOKED_AT or not any(depends(c, w) for c in on_both):
                 continue
             ranges = _ranges_of(m, v, w, steps)
             with untraced():
@@ -101,13 +102,13 @@ def _is_contiguous(m: Map, simplify: Simplifier, v: Var) -> bool:
 def choose_vectors(m: Map, lanes: int) -> Vectors | None:
     """Vectors along one loop, or along the last two, fused, if the last one is shorter than a vector; None if no loop is
     vectorized."""
-    if len(m.loops) > 1 and m.loops[-1][1] < lanes:
+    if len(m.loops) > 1 and bound(m.loops[-1][1]) < lanes:
         (outer, _), (inner, _) = m.loops[-2:]
         with untraced():
             fused = fuse(Block.of(m), outer, inner).result()
         assert isinstance(fused, Map)
         vectors = _vector_loop(fused, lanes, is_fused=True)
-        if vectors is not None and vectors.along is fused.loops[-1][0] and fused.loops[-1][1] >= lanes:
+        if vectors is not None and vectors.along is fused.loops[-1][0] and bound(fused.loops[-1][1]) >= lanes:
             return replace(vectors, is_fused=True)
     return _vector_loop(m, lanes)
 
@@ -119,13 +120,13 @@ def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
     single: dict[Expr, Expr] = {x: const(0) for x, n in m.loops if n == 1}
     values = [substitute(s.value, single) for s in m.stores]
     for v, extent in m.loops:
-        if extent < 4 or not _is_contiguous(m, simplify, v):
+        if bound(extent) < 4 or not _is_contiguous(m, simplify, v):
             continue
         positions = [e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores))]
         strides = [stride(simplify, place, v) for place in positions]
         # Compilers interleave a few rows of bytes themselves, if these are not vectors already.
         size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
-        is_left = extent * size < NARROWEST_VECTOR // 2 or is_interleaved(m, extent)
+        is_left = bound(extent) * size < NARROWEST_VECTOR // 2 or is_interleaved(m, extent)
         if is_left and any(s not in (0, 1) for s in strides):
             continue
         uneven = [p for p, s in zip(positions, strides) if s is None]
@@ -133,7 +134,7 @@ def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
         cuts = changes(simplify, values, v, extent)
         if cuts is None or axis is None:
             continue
-        cuts = sorted({*cuts, *axis.cuts})
+        cuts = ascending({*cuts, *axis.cuts})
         cost = sum(1 for s in strides if s not in (0, 1))
         if best is None or cost < best[0]:
             channels = interleaved_channels(m, v)

@@ -57,7 +57,7 @@ def nest_in_tiles(r: Reduction, t: MatrixTiling, target: VectorTarget, serial: b
 def _loop(name: str, extent: int) -> tuple[Expr, list[Loop]]:
     """The number of a block, and the loop over blocks; 0 and no loop for a single block."""
     v = Var(name)
-    return (v, [(v, extent)]) if extent > 1 else (const(0), [])
+    return (v, [(v, extent)]) if extent != 1 else (const(0), [])
 
 
 def _loops_around(r: Reduction, t: MatrixTiling) -> tuple[list[Loop], list[Loop]]:

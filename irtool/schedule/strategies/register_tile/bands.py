@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ....symbolic_int import bound
 from ....tir.expr import Var
 from ...core.block import Block
 from ...core.forms import Map, Reduction
@@ -42,7 +43,7 @@ def cut_band(b: Block[Reduction], band: StepBand | None, outside: Sequence[Var])
     around = dict.fromkeys(outside)
     if band is not None:
         (b,) = loop_partition(b, band.loop, [(band.first, band.first + band.size * band.count)])
-        if band.count > 1:
+        if band.count != 1:
             b = split(b, b.over(band.loop)[0], [band.count, band.size], ["band", band.loop.name])
             around[b.over(band.loop)[0]] = None
     return reorder(b, [*around, *(x for x, _ in b.loops if x not in around)]), len(around)
@@ -113,4 +114,4 @@ def reuse(r: Reduction, parts: Sequence[Block[Any]]) -> float:
     for b in parts:
         times = math.prod(n for _, n, _ in b.around[-1].loops)
         filled += times * sum(math.prod(n for _, n in form.loops) for _, form in fills(b))
-    return r.work / max(1, filled)
+    return r.work / max(1, bound(filled))

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ....symbolic_int import is_known
 from ....tir import dtypes
 from ....tir.expr import Var
 from ....tir.stmt import Stmt
@@ -100,9 +101,11 @@ def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterat
 
 def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks | None:
     """The division of a sum whose weights for one tile exceed a cache; None if a division does not pay."""
+    if not all(is_known(n) for _, n in (*r.loops, *r.inner)):
+        return None
     v, extent = r.loops[p.vector]
     columns = p.tile.vectors * p.lanes
-    others = [n for n, (_, m) in enumerate(r.loops) if n != p.vector and m > 1]
+    others = [n for n, (_, m) in enumerate(r.loops) if n != p.vector and m != 1]
     if not _is_product(r, v) or not others or extent % columns or p.lanes != target.lanes_of(r.acc.dtype):
         return None
     size = dtypes.itemsize(r.acc.dtype) * columns

@@ -11,7 +11,9 @@ single row waits for nothing but its stream, which the processor prefetches by i
 from __future__ import annotations
 
 import math
+import operator
 
+from ....symbolic_int import bound, holds, is_known
 from ....tir import dtypes
 from ....tir.expr import Load, Var
 from ....tir.vector_target import VectorTarget
@@ -29,9 +31,11 @@ def prefetch_next(b: Block[Reduction], v: Var, target: VectorTarget) -> Block[Re
     operand = _operand(b, v)
     if operand is None or not columns or b.window is not None:
         return b
-    if not any(columns[0] is x for x, _ in b.outside) or operand.source.nbytes < target.l1_cache_bytes:
+    if not any(columns[0] is x for x, _ in b.outside) or bound(operand.source.nbytes) < target.l1_cache_bytes:
         return b
     again = _shared(b, operand, columns[0])
+    if not all(is_known(n) for _, n in (*again, *vector_loops(b, operand))):
+        return b  # only the run knows how the lines of a step are shared
     if not again:
         return _prefetch_stream(b, operand)
     if math.prod(n for _, n in again) > target.prefetched_tiles:
@@ -60,7 +64,10 @@ def _operand(b: Block[Reduction], v: Var) -> Load | None:
         return None
     view = b.seen()
     ranges = [view.simplify.range(view(i)) for i in moving[0].indices]
-    inside = all(low >= 0 and high < d for (low, high), d in zip(ranges, moving[0].source.shape))
+    inside = all(
+        holds(operator.ge, low, 0) and holds(operator.lt, high, d)
+        for (low, high), d in zip(ranges, moving[0].source.shape)
+    )
     return moving[0] if inside else None
 
 

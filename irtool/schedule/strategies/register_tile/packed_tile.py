@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from ....symbolic_int import bound
 from ....tir.expr import Load, Var
 from ....tir.simplify import Simplifier
 from ....tir.stmt import Buffer, Scope, Stmt
@@ -124,7 +125,7 @@ def choose_packing(r: Reduction, target: VectorTarget) -> PackingPlan | None:
     """The operand that prevents vectors, and the parts in which it is copied; None if it cannot be copied."""
     for v, extent in reversed(r.loops):
         simplify = simplifier(r.loops, r.inner)
-        if extent < 4 or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in r.stores):
+        if bound(extent) < 4 or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in r.stores):
             continue
         operand = _operand(r, v, simplify)
         plan = _plan(r, v, operand, target, simplify) if operand is not None else None

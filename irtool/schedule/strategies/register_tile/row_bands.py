@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ....symbolic_int import bound, estimate, is_known
 from ....tir import dtypes
 from ....tir.expr import Load
 from ....tir.vector_target import VectorTarget
@@ -41,18 +42,22 @@ def in_bands(
 ) -> list[RowSegment]:
     """The parts of the row loop, the largest in bands if that reads less memory. `passes`: steps of the loop over the columns."""
     product = _operands(r, p)
-    if product is None or passes < 2:
+    if product is None or bound(passes) < 2:
         return list(parts)
     row, column = product
-    largest = max(parts, key=lambda x: x.count)
+    largest = max(parts, key=lambda x: bound(x.count))
     fitting = max(1, int(target.l2_cache_bytes / 2 / (_row_bytes(r, row) * largest.steps)))
-    bands = -(-largest.count // fitting)
-    if bands < 2 or row.source.nbytes + bands * column.source.nbytes >= passes * row.source.nbytes:
+    bands = -(-bound(largest.count) // fitting)
+    if bands < 2 or bound(row.source.nbytes) + bands * bound(column.source.nbytes) >= bound(passes * row.source.nbytes):
         return list(parts)
-    bands = min(bands + bands % 2, largest.count)
-    count, rest = divmod(largest.count, bands)
+    if is_known(largest.count):
+        bands = min(bands + bands % 2, largest.count)
+        count, rest = divmod(largest.count, bands)
+    else:
+        count = fitting
+        bands, rest = divmod(largest.count, count)
     segments = [replace(largest, count=count, bands=bands)]
-    segments += [RowSegment(segments[0].end, rest, largest.steps)] if rest else []
+    segments += [RowSegment(segments[0].end, rest, largest.steps)] if rest != 0 else []
     return [y for x in parts for y in (segments if x is largest else [x])]
 
 
@@ -69,6 +74,7 @@ def _operands(r: Reduction, p: TileChoice) -> tuple[Load, Load] | None:
     return None
 
 
+@estimate
 def _row_bytes(r: Reduction, e: Load) -> float:
     """The bytes of an operand that one row reads and no other does, on average; the operand may have more rows than the loop."""
     steps = math.prod(n for v, n in r.inner if moves(e, v))

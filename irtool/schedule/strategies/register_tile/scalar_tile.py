@@ -57,7 +57,7 @@ def _choose(r: Reduction, most: int) -> TileChoice | None:
 
     None if no steps share an operand.
     """
-    free = [n for n, (v, extent) in enumerate(r.loops) if extent > 1 and not any(depends(g, v) for g in r.guards)]
+    free = [n for n, (v, extent) in enumerate(r.loops) if extent != 1 and not any(depends(g, v) for g in r.guards)]
     sharing = [n for n in reversed(free) if not _moves_all(r, r.loops[n][0])]
     for n in sharing:
         v, extent = r.loops[n]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from ....symbolic_int import SymbolicInt
+from ....symbolic_int import SymbolicInt, Undecided, bound
 from ....tir.expr import Var
 from ....tir.stmt import UNROLLED, Stmt, Store
 from ....tir.vector_target import VectorTarget
@@ -87,7 +87,7 @@ def tile_reduction(
     parts: list[Block[Reduction]] = []
     segments = _vector_segments(r, p)
     row_segments = in_bands(r, p, _row_segments(r, p), segments[0][1], target)
-    together = [len(row_segments) > 1 and tiles > 1 for _, tiles, _, _ in segments]
+    together = [len(row_segments) > 1 and tiles != 1 for _, tiles, _, _ in segments]
     count = sum(1 if t else len(row_segments) for t in together)
 
     def columns(segment: Segment) -> Block[Reduction]:
@@ -95,8 +95,8 @@ def tile_reduction(
         (b,) = loop_partition(block, v, [(first, first + tiles * vectors * lanes)])
         return split(b, b.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
 
-    most = max(row_segments, key=lambda rows: rows.count)
-    largest = max(product(segments, row_segments), key=lambda x: x[0][1] * x[1].bands * x[1].count)
+    most = max(row_segments, key=lambda rows: bound(rows.count))
+    largest = max(product(segments, row_segments), key=lambda x: bound(x[0][1] * x[1].bands * x[1].count))
 
     def tiled(b: Block[Reduction], segment: Segment, rows: RowSegment) -> Block[Reduction]:
         b = _tile(b, p, segment, rows)
@@ -130,7 +130,7 @@ def _tile(b: Block[Reduction], p: TileChoice, segment: Segment, rows: RowSegment
     if x is not None:
         (b,) = loop_partition(b, x, [(rows.first, rows.end)])
         names = _names(x, "ot")
-        if rows.bands > 1:
+        if rows.bands != 1:
             b = split(b, b.over(x)[0], [rows.bands, rows.count, rows.steps], ["band", *names])
             around = b.over(x)[:1]
         else:
@@ -163,6 +163,8 @@ def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
     vectors follow.
     """
     v, extent = r.loops[p.vector]
+    if isinstance(extent, SymbolicInt):
+        return _open_vectors(extent, p)
     whole, left = divmod(extent, p.lanes)
     tiles = whole // p.tile.vectors
     segments = [(0, tiles, p.tile.vectors, p.lanes)] if tiles else []
@@ -193,10 +195,12 @@ def _row_segments(r: Reduction, p: TileChoice) -> list[RowSegment]:
     if p.row is None:
         return [RowSegment(0, 1, 1)]
     x, n = r.loops[p.row]
-    size = min(p.tile.rows, n)
-    if isinstance(n, SymbolicInt):
-        return _open_rows(n, size)
+    size = min(p.tile.rows, bound(n))
     first, last = free_range(simplifier(r.loops, r.inner), list(r.guards), x, n)
+    if isinstance(n, SymbolicInt):
+        if first != 0 or last != n - 1:
+            raise Undecided(f"conditions on {x.name}, which has {n} steps")
+        return _open_rows(n, size)
     segments: list[RowSegment] = []
     row = 0
     while row < n:
@@ -208,16 +212,32 @@ def _row_segments(r: Reduction, p: TileChoice) -> list[RowSegment]:
     return segments
 
 
+def _open_vectors(extent: SymbolicInt, p: TileChoice) -> list[Segment]:
+    """Columns of which only the run knows the number: full tiles, narrower and narrower ones, and vectors of fewer and fewer
+    lanes."""
+    segments: list[Segment] = []
+    first, vectors, lanes = 0, p.tile.vectors, p.lanes
+    while lanes:
+        tiles = (extent - first) // (vectors * lanes)
+        if tiles != 0:
+            segments.append((first, tiles, vectors, lanes))
+        first += tiles * vectors * lanes
+        vectors, lanes = (vectors // 2, lanes) if vectors > 1 else (1, lanes // 2)
+    return segments
+
+
 def _open_rows(n: SymbolicInt, size: int) -> list[RowSegment]:
-    """Rows of which only the run knows how many there are: in tiles of that size, and those left over in tiles of half of it, and so on."""
+    """Rows of which only the run knows the number: in tiles of that size, and the remaining ones in tiles of powers of two, which are few
+    tiles for any remainder."""
     segments: list[RowSegment] = []
     first = 0
-    while size:
+    while True:
         count = (n - first) // size
         segments.append(RowSegment(first, count, size))
+        if size == 1:
+            return segments
         first += count * size
-        size //= 2
-    return segments
+        size = 1 << (size - 1).bit_length() - 1
 
 
 def _order(r: Reduction, p: TileChoice) -> list[Var]:
@@ -236,7 +256,7 @@ def _decide_guards(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Re
     update."""
     if open_guards(b):
         for k, extent in decided(r, p.row, []):
-            b = unroll(b, k) if extent > 1 else b
+            b = unroll(b, k) if extent != 1 else b
     return b
 
 

@@ -133,7 +133,7 @@ class _Search:
         one = (const(0), lane)
         start = [Store(best, one, self.order.inits[1]), Store(number, one, const(0, self.number))]
         steps: list[Stmt] = [For(lane, self.width, seq(start), VECTORIZED)]
-        if blocks.count > 1:
+        if blocks.count != 1:
             b = Var("block")
             whole = self.block(b, b * blocks.size, best, number, (b, blocks.count - 1))
             steps.append(For(b, blocks.count - 1, whole))
@@ -143,7 +143,7 @@ class _Search:
         extreme, folds = horizontal_reduce("best", self.dtype, (x, self.width), best[0, x], self.extreme)
         arrays, m = [extreme], extreme[0]
         begin: Expr = const(0)
-        if blocks.count > 1:
+        if blocks.count != 1:
             x = Var("lane")
             holding = select(self.is_found(best[0, x], m), number[0, x], self.missing())
             array, more = horizontal_reduce("block", self.number, (x, self.width), holding, self.chosen)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from ....symbolic_int import bound, is_known
 from ....tir import dtypes
 from ....tir.expr import Var
 from ....tir.stmt import Stmt
@@ -50,29 +51,29 @@ class RowReduction(Strategy):
         v, extent = candidate.plan
         # Lanes of float16 are combined one by one: twice as many would take twice as long.
         lanes = row_width(extent, stage.target.lanes_of(r.acc.dtype))
-        if len(r.inner) > 1 and extent % lanes == lanes // 2 >= 4 and extent < TOGETHER * lanes:
+        if len(r.inner) > 1 and extent % lanes == lanes // 2 >= 4 and bound(extent) < TOGETHER * lanes:
             lanes //= 2  # a partial vector in each of many rows costs more than half vectors do
-        vectors = next(n for n in (stage.target.latency, 2, 1) if extent // lanes >= n)
+        vectors = next(n for n in (stage.target.latency, 2, 1) if bound(extent) // lanes >= n)
         shared = r.loops and r.work >= stage.target.parallel_updates and not stage.serial
         if not _are_side_by_side(stage, r, lanes):
             b = rfactor(Block.of(r), v, lanes, vectors)
             return lower_all([parallel(b, b.loops[0][0]) if shared else b])
         i, count = r.loops[-1]
         whole = count // lanes
-        last = count - lanes if stage.may_repeat_sums else whole * lanes
-        ranges = [(0, whole * lanes), (last, count)] if count % lanes else [(0, count)]
+        last = count - lanes if stage.may_repeat_sums and is_known(count) else whole * lanes
+        ranges = [(0, whole * lanes), (last, count)] if count % lanes != 0 else [(0, count)]
         parts = []
         for begin, end in ranges:
             with part(len(ranges)):
                 (b,) = loop_partition(Block.of(r), i, [(begin, end)])
                 (row,) = b.over(i)
-                if (end - begin) % lanes:
+                if (end - begin) % lanes != 0:
                     b = rfactor(b, v, lanes, vectors)
                 else:
                     b = split(b, row, [(end - begin) // lanes, lanes])
                     together = _results_together(stage, r, i, lanes)
                     b = rfactor(b, v, lanes, vectors if together == 1 else 1, along=b.over(i)[-1], together=together)
-                parts.append(parallel(b, b.loops[0][0]) if shared and b.loops[0][1] > 1 else b)
+                parts.append(parallel(b, b.loops[0][0]) if shared and b.loops[0][1] != 1 else b)
         return lower_all(parts)
 
 
@@ -92,9 +93,9 @@ def _are_side_by_side(stage: Stage, r: Reduction, lanes: int) -> bool:
         return False
     target = stage.target
     i, count = r.loops[-1]
-    work = math.prod(n for _, n in r.inner) // lanes
+    work = bound(math.prod(n for _, n in r.inner) // lanes)
     parts = target.least_parts if r.work >= target.parallel_updates and len(r.loops) == 1 else 1
-    if count < lanes * parts or (work > FOLD_STEPS and _results_together(stage, r, i, lanes) == 1):
+    if bound(count) < lanes * parts or (work > FOLD_STEPS and _results_together(stage, r, i, lanes) == 1):
         return False
     simplify = simplifier(r.loops)
     return all(stride(simplify, s.buffer.offset(s.indices), i) == 1 for s in r.stores)
@@ -115,11 +116,11 @@ def _is_streamed(r: Reduction, i: Var) -> bool:
     operands = factors(r)
     if operands is None or len(r.inner) != 1:
         return False
-    rows, vector = sorted((loads(e) for e in operands), key=lambda e: -sum(x.source.size for x in e))
+    rows, vector = sorted((loads(e) for e in operands), key=lambda e: -sum(bound(x.source.size) for x in e))
     return (
         len(rows) == 1
         and depends(rows[0], i)
-        and rows[0].source.size >= r.work
+        and bound(rows[0].source.size) >= r.work
         and not any(depends(x, i) for x in vector)
     )
 
@@ -142,4 +143,4 @@ def _is_product(r: Reduction, i: Var, lanes: int) -> bool:
     (step,) = steps
     if step is None or step <= 0:
         return False
-    return step <= lanes or any(stride(simplify, near[0], k) == step for k, _ in r.inner)
+    return bound(step) <= lanes or any(stride(simplify, near[0], k) == step for k, _ in r.inner)

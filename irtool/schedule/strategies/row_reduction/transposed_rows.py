@@ -17,6 +17,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from ....symbolic_int import as_integer
 from ....tir import dtypes
 from ....tir.expr import Expr, Load, Var, const, substitute, substitution
 from ....tir.forms import Loop, Map, TupleReduction, map_expressions
@@ -146,7 +147,7 @@ def find_rows(form: TupleReduction, target: VectorTarget) -> Rows | None:
     low, high = simplify.range(operand.indices[-1])
     if any(depends(i, x) for i in operand.indices[:-1] for x in inside) or depends(operand.indices[-1], v):
         return None
-    first, width = int(low), min(int(high), operand.source.shape[-1] - 1) - int(low) + 1
+    first, width = as_integer(low), min(as_integer(high), operand.source.shape[-1] - 1) - as_integer(low) + 1
     place = simplify(operand.source.offset((*operand.indices[:-1], const(0))))
     if first < 0 or (stride(simplify, place, v) or 0) < width or not _are_stored_in_rows(fused, result_loops):
         return None

@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import inf
 
 from ....diagnostics import UsageError
+from ....symbolic_int import bound
 from ....tir.memory import KERNEL_SCRATCH
 from ....tir.vector_target import VectorTarget
 from ...core.lane_steps import are_side_by_side, widest
@@ -104,7 +105,7 @@ def _tilings(p: Product, lanes: int, target: VectorTarget, filter_count: int = 0
     half = p.filters[1] // 2
     pairs = -(-p.count // 2)
     most = min(target.tiles_bytes, KERNEL_SCRATCH)
-    limit = max(most, p.data.source.nbytes + p.count * p.filters[1] * FLOAT32_BYTES)
+    limit = max(most, bound(p.data.source.nbytes + p.count * p.filters[1] * FLOAT32_BYTES))
     for columns in [filter_count] if filter_count else [n * lanes for n in (1, 2, 3, 4)]:
         if half % columns:
             continue

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ....symbolic_int import bound
 from ....tir import dtypes
 from ....tir.expr import Load, Select, Var, post_order
 from ....tir.simplify import Simplifier
@@ -48,15 +49,15 @@ def choose_axes(m: Map) -> Axes | None:
         return None
     simplify = simplifier(m.loops)
     for v, n in m.loops:
-        if n < FEWEST_LANES or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in m.stores):
+        if bound(n) < FEWEST_LANES or any(stride(simplify, s.buffer.offset(s.indices), v) != 1 for s in m.stores):
             continue
         for w, k in m.loops:
-            if w is v or k < FEWEST_LANES:
+            if w is v or bound(k) < FEWEST_LANES:
                 continue
             transposed = [e for e in loads(*values) if _is_transposed(simplify, e, v, w)]
             if is_interleaved(m, n):
                 continue
-            if any(min(n, k) * dtypes.itemsize(e.dtype) >= NARROWEST_VECTOR // 2 for e in transposed):
+            if any(min(bound(n), bound(k)) * dtypes.itemsize(e.dtype) >= NARROWEST_VECTOR // 2 for e in transposed):
                 return Axes((v, n), (w, k))
     return None
 
@@ -64,7 +65,7 @@ def choose_axes(m: Map) -> Axes | None:
 def _is_transposed(simplify: Simplifier, e: Load, written: Var, read: Var) -> bool:
     place = e.source.offset(e.indices)
     step = stride(simplify, place, written)
-    return step is not None and step >= FEWEST_LANES and stride(simplify, place, read) == 1
+    return step is not None and bound(step) >= FEWEST_LANES and stride(simplify, place, read) == 1
 
 
 @strategy("tiled_transpose")
@@ -77,7 +78,7 @@ class TiledTranspose(Strategy):
         axes = choose_axes(stage.map)
         if axes is None:
             return None
-        side = min(vector_lanes(stage), axes.written[1], axes.read[1])
+        side = min(vector_lanes(stage), bound(axes.written[1]), bound(axes.read[1]))
         return Candidate(square_cycles(side, stage.target), "vectors along the contiguous axis", axes)
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
@@ -143,11 +144,11 @@ def _split_squares(b: Block[Map], axis: Var, p: Squares) -> tuple[Block[Map], Le
     """A part of an axis in squares."""
     b, over, _ = split_vectors(b, axis, (p.first, p.count, p.size))
     names = ["strip", f"{axis.name}_o", f"{axis.name}_g"]
-    split_loops = [(extent, name) for extent, name in zip(p.loops, names, strict=True) if extent > 1]
+    split_loops = [(extent, name) for extent, name in zip(p.loops, names, strict=True) if extent != 1]
     if len(split_loops) > 1:
         b = split(b, over[0], [extent for extent, _ in split_loops], [name for _, name in split_loops])
     loops = iter(b.over(axis))
-    return b, Levels(*([next(loops)] if extent > 1 else [] for extent in p.loops))
+    return b, Levels(*([next(loops)] if extent != 1 else [] for extent in p.loops))
 
 
 def _moved(m: Map, operand: Load, axes: Axes) -> Moved:
@@ -173,11 +174,11 @@ def _side(stage: Stage, n: int, k: int, size: int) -> int:
     copied twice.
     """
     if not size:  # the elements are operands of arithmetic
-        return _halved(vector_lanes(stage), min(n, k))[0]
+        return _halved(vector_lanes(stage), min(bound(n), bound(k)))[0]
     most = max(stage.target.vector_bytes, NARROWEST_VECTOR) // size
-    sides = [x for x in _halved(most, n) if widths(x, size)[-1] <= k]
+    sides = [x for x in _halved(most, n) if widths(x, size)[-1] <= bound(k)]
     if not stage.may_repeat:
-        return _halved(most, min(n, k))[0]
+        return _halved(most, min(bound(n), bound(k)))[0]
     least = min(sides[0], max(FEWEST_LANES, NARROWEST_VECTOR // size))
 
     def cost(side: int) -> float:
@@ -191,4 +192,4 @@ def _side(stage: Stage, n: int, k: int, size: int) -> int:
 
 def _halved(most: int, extent: int) -> list[int]:
     """The elements of a vector, half of them, and so on, as far as the axis has them."""
-    return [most >> halved for halved in range(most.bit_length()) if most >> halved <= extent]
+    return [most >> halved for halved in range(most.bit_length()) if most >> halved <= bound(extent)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ....symbolic_int import bound, is_known
 from ...core.strip_mine import vector_segments
 
 
@@ -36,8 +37,8 @@ def squares_of(extent: int, sizes: Sequence[int], overlap: bool) -> list[Squares
     With `overlap`, the remainder is one more square of the smallest sufficient size, which overlaps the one before; otherwise
     narrower vectors.
     """
-    size = next(x for x in sizes if x <= extent)
-    if not overlap:
+    size = next(x for x in sizes if x <= bound(extent))
+    if not overlap or not is_known(extent):
         return [Squares(first, count, width, count) for first, count, width in vector_segments(extent, size)]
     whole, rest = divmod(extent, size)
     squares = [Squares(0, whole, size, whole)]
@@ -52,9 +53,9 @@ def in_groups(parts: Sequence[Squares], group: int) -> list[Squares]:
     groups = []
     for p in parts:
         whole = p.count // group * group
-        if whole:
+        if whole != 0:
             groups.append(replace(p, count=whole, strip=whole, group=group))
-        if whole < p.count:
+        if whole != p.count:
             left = p.count - whole
             groups.append(Squares(p.first + whole * p.size, left, p.size, left))
     return groups
@@ -66,13 +67,13 @@ def in_strips(parts: Sequence[Squares], steps: int) -> list[Squares]:
     strips = []
     for p in parts:
         most = max(1, steps // p.size)
-        if p.count <= most:
+        if bound(p.count) <= most:
             strips.append(p)
             continue
         strip = next((x for x in range(most, most // 2, -1) if p.count % x == 0), most)
         whole = p.count // strip * strip
         strips.append(replace(p, count=whole, strip=strip))
-        if whole < p.count:
+        if whole != p.count:
             left = p.count - whole
             strips.append(replace(p, first=p.first + whole * p.size, count=left, strip=left))
     return strips

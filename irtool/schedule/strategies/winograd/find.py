@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from ....symbolic_int import as_integer, holds, is_known
 from ....tir.expr import Binary, Const, Expr, Load, Var
 from ....tir.forms import AnyForm, Loop, Reduction
 from ....tir.kernel import Kernel
@@ -81,7 +83,12 @@ class _Index:
         if self.of is None or self.tap is None:
             return False
         taps = self.tap[1]
-        fits = self.stride < taps and min(self.stride, self.dilation) == 1 and (taps - 1) * self.dilation < self.size
+        fits = (
+            is_known(taps)
+            and self.stride < taps
+            and min(self.stride, self.dilation) == 1
+            and holds(operator.lt, (taps - 1) * self.dilation, self.size)
+        )
         return fits and not (self._is_long and self.stride > 1)
 
     @property
@@ -140,9 +147,9 @@ def _indices(r: Reduction, data: Load) -> list[_Index] | None:
         of, taps = ([x for x in loops if x[0] in terms] for loops in (r.loops, r.inner))
         if len(of) + len(taps) != len(terms) or len(of) > 1 or len(taps) > 1 or min(terms.values()) < 1:
             return None
-        stride, dilation = (int(terms[x[0][0]]) if x else 0 for x in (of, taps))
+        stride, dilation = (as_integer(terms[x[0][0]]) if x else 0 for x in (of, taps))
         result, tap = (x[0] if x else None for x in (of, taps))
-        indices.append(_Index(place, result, stride, tap, dilation, int(shift), size, group))
+        indices.append(_Index(place, result, stride, tap, dilation, as_integer(shift), size, group))
     return indices
 
 

@@ -26,7 +26,7 @@ def located(c: Convolution, t: Tiling, tile: Expr, body: Callable[[TilePlace], S
     """Statements for the tile with that number. Tiles are in the order of their images, rows and columns."""
     simplify = Simplifier({})
     count = t.rows * t.columns
-    moving = [(v, n) for v, n in c.image if n > 1]
+    moving = [(v, n) for v, n in c.image if n != 1]
     names = ["image"] if len(moving) == 1 else [f"image{n}" for n in range(len(moving))]
     images, row, column = [Var(n) for n in names], Var("row"), Var("column")
     place: dict[Expr, Expr] = {v: const(0) for v, _ in c.image}

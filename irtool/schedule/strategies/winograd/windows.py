@@ -76,7 +76,7 @@ class Windows:
         """Statements for each part of a window, by rows and columns, and for each vector of its channels, with the first channel
         and its step."""
         group, (rows, columns) = Var("group"), self.conv.parts
-        down, across = (Var(n) if count > 1 else const(0) for n, count in (("down", rows), ("across", columns)))
+        down, across = (Var(n) if count != 1 else const(0) for n, count in (("down", rows), ("across", columns)))
         channel = group * self.tiling.lanes
         each = self.conv.channel[1] // self.conv.groups
         first = ((tap * rows + down) * columns + across) * each

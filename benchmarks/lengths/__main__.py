@@ -1,0 +1,156 @@
+"""Time, memory and size with lengths that the run decides, beside ONNX Runtime, OpenVINO, and builds pinned to one length.
+
+The same ONNX file goes to all engines. Each length of the sweep is run by all of them in turns; the sum over the lengths of the fastest run
+is what is compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import platform
+import sys
+import tempfile
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+from irtool.backends.toolchain.compiler import Compiler
+
+from .. import __main__ as benchmarks
+from ..compare.export import export
+from .networks import NETWORKS, OpenNetwork
+from .turns import Engine, difference, sweep
+
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "build" / "compare" / "lengths"
+PEERS = ("onnxruntime", "openvino")
+CLOSE = 1e-3
+"""The largest difference of an output from that of ONNX Runtime."""
+
+_HEAD = "| network | threads | irtool | ONNX Runtime | OpenVINO | irtool / better peer | memory / ONNX Runtime's | pinned: speed, least | code, build time / pinned |"
+
+
+@dataclass
+class Row:
+    """A network with a number of threads: totals in seconds, memory in bytes; relative numbers of pinned builds."""
+
+    title: str
+    threads: int
+    totals: dict[str, float]
+    memory: dict[str, int]
+    speeds: list[float]
+    code: float
+    build: float
+
+    @property
+    def ratio(self) -> float:
+        """irtool's time over that of the better peer."""
+        peers = [self.totals[e] for e in PEERS if e in self.totals]
+        return self.totals["irtool"] / min(peers) if peers else math.nan
+
+    def line(self) -> str:
+        """The row of the table."""
+        own = [f"{1e3 * self.totals[e]:.1f} ms" if e in self.totals else "none" for e in ("irtool", *PEERS)]
+        ort = self.memory.get("onnxruntime", 0)
+        memory = f"{self.memory['irtool'] / ort:.2f}" if ort else "none"
+        mean = math.exp(sum(map(math.log, self.speeds)) / len(self.speeds)) if self.speeds else math.nan
+        pinned = f"{mean:.2f}, {min(self.speeds):.2f}" if self.speeds else "none"
+        size = f"{self.code:.2f}, {self.build:.2f}" if self.speeds else "none"
+        return (
+            f"| {self.title} | {self.threads} | {' | '.join(own)} | {self.ratio:.2f} | {memory} | {pinned} | {size} |"
+        )
+
+
+def main() -> None:
+    """Exports missing networks, measures, and prints the table; with --write into docs, too."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.lengths", description=__doc__)
+    parser.add_argument("--only", default="", help=f"networks, separated by commas: {', '.join(NETWORKS)}")
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of runs for each engine, network and thread count")
+    parser.add_argument(
+        "--pinned", type=int, default=4, help="lengths at which a build pinned to the length is compared"
+    )
+    parser.add_argument("--write", action="store_true", help="write docs/compare_dynamic.md")
+    options = parser.parse_args()
+    chosen = options.only.split(",") if options.only else list(NETWORKS)
+    if unknown := [n for n in chosen if n not in NETWORKS]:
+        parser.error(f"unknown network {unknown[0]}; there are {', '.join(NETWORKS)}")
+    rows = [
+        _measured(name, NETWORKS[name], int(t), options.seconds, options.pinned)
+        for name in chosen
+        for t in options.threads.split(",")
+    ]
+    text = _page(rows)
+    print(text)
+    if options.write:
+        (ROOT / "docs" / "compare_dynamic.md").write_text(text, encoding="utf-8")
+
+
+def _measured(name: str, net: OpenNetwork, threads: int, seconds: float, pinned: int) -> Row:
+    model = export(net.network, name, MODELS, {net.axis: "length"})
+    with tempfile.TemporaryDirectory() as place:
+        engines = {e: Engine(e, model, name, threads, Path(place) / e) for e in ("irtool", *PEERS)}
+        working = {e: w for e, w in engines.items() if not w.error}
+        for e, w in engines.items():
+            if w.error:
+                print(f"{name}: {e}: {w.error}", file=sys.stderr, flush=True)
+        if "irtool" not in working:
+            sys.exit(f"{name}: irtool does not build it")
+        sweep(list(working.values()), net.sweep, seconds)
+        _check(name, net, working)
+        own = engines["irtool"]
+        speeds, code, build = [], [], []
+        for length in net.some(pinned) if pinned else ():
+            other = Engine(f"pinned:{length}", model, name, threads, Path(place) / f"pinned{length}")
+            if other.error:
+                sys.exit(f"{name}, pinned to {length}: {other.error}")
+            sweep([own, other], [length], seconds / 4 / pinned)
+            other.end()
+            speeds.append(other.best[length] / own.best[length])
+            code.append(own.about["bytes"] / other.about["bytes"])
+            build.append(own.about["seconds"] / other.about["seconds"])
+        for w in working.values():
+            w.end()
+        totals = {e: sum(w.best[n] for n in net.sweep) for e, w in working.items()}
+        memory = {e: w.memory for e, w in working.items()}
+        row = Row(net.network.title, threads, totals, memory, speeds, max(code, default=0.0), max(build, default=0.0))
+        print(row.line(), file=sys.stderr, flush=True)
+        return row
+
+
+def _check(name: str, net: OpenNetwork, engines: dict[str, Engine]) -> None:
+    """Ends the measurement if an output of irtool is not that of ONNX Runtime."""
+    if "onnxruntime" not in engines:
+        return
+    for length in net.sweep:
+        apart = difference(engines["irtool"].output(length), engines["onnxruntime"].output(length))
+        if not apart <= CLOSE:
+            sys.exit(
+                f"{name}, length {length}: the output is {apart:.1e} from ONNX Runtime's; times of wrong outputs say nothing"
+            )
+
+
+def _page(rows: list[Row]) -> str:
+    bits = 8 * Compiler().machine().vector_bytes
+    packages = ", ".join(f"{n} {version(n)}" for n in ("onnxruntime", "openvino", "torch"))
+    lines = [
+        "# Lengths that the run decides",
+        "",
+        f"`python -m benchmarks.lengths --write` wrote this page: {benchmarks._processor()} (vectors of {bits} bits), "
+        f"{benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.",
+        "",
+        "One build serves all lengths. Times are sums over a sweep of lengths of the fastest run at each. *Pinned*: the speed beside builds for one",
+        "length only, as geometric mean and least over some lengths; code and build time are the largest ratios.",
+        "",
+        _HEAD,
+        "|" + " --- |" * (_HEAD.count("|") - 1),
+        *(r.line() for r in rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

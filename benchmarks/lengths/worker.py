@@ -1,0 +1,87 @@
+"""One engine in a process of its own: `python -m benchmarks.lengths.worker ENGINE MODEL NETWORK THREADS FOLDER`.
+
+Loads the model and says in a line of JSON how long that took and how large the build is; then reads lines `LENGTH RUNS` from standard
+input, each answered by the times in a line of JSON. The first run of a length writes its output to `LENGTH.npy`. At the end of the
+input it says what memory it needed. Of the engine `pinned`, ENGINE is `pinned:LENGTH`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..compare.precisions import PRECISIONS
+from ..compare.worker import ENGINES, peak_memory
+from .networks import NETWORKS, OpenNetwork
+
+Inputs = dict[str, np.ndarray]
+
+
+def irtool(
+    model: str, net: OpenNetwork, threads: int, folder: str, pinned: int | None
+) -> tuple[Callable[[Inputs], Any], dict[str, Any]]:
+    """One build for all lengths, or for the pinned one."""
+    import irtool as ir
+
+    extent = pinned if pinned is not None else f"{net.least}<=length<={net.greatest}"
+    module, params = ir.from_onnx(model, dims={"length": extent})
+    artifact = ir.build(module, params, out_dir=folder, openmp=threads > 1)
+    size = sum(p.stat().st_size for p in Path(folder).iterdir() if p.suffix == ".so")
+    names = [p.name for p in module["main"].params if p.name not in params]
+    return lambda inputs: artifact.run(dict(zip(names, inputs.values(), strict=True))), {"bytes": size}
+
+
+def peer(engine: str, model: str, inputs: Inputs, threads: int, folder: str) -> Callable[[Inputs], Any]:
+    """ONNX Runtime or OpenVINO as in the side-by-side: both take other shapes in each run."""
+    current = dict(inputs)
+    run, _ = ENGINES[engine](model, current, threads, folder, PRECISIONS["float32"], "native")
+
+    def run_with(inputs: Inputs) -> Any:
+        current.update(inputs)
+        return run()
+
+    return run_with
+
+
+def cut(inputs: Mapping[str, np.ndarray], axis: int, length: int) -> Inputs:
+    """The inputs at a length, as arrays of their own."""
+    return {n: np.ascontiguousarray(a[(slice(None),) * axis + (slice(length),)]) for n, a in inputs.items()}
+
+
+def main() -> None:
+    """The life of a worker."""
+    engine, model, name, threads, folder = sys.argv[1:6]
+    net = NETWORKS[name]
+    inputs = dict(np.load(Path(model).with_suffix(".npz")))
+    kind, _, pinned = engine.partition(":")
+    began = time.perf_counter()
+    about: dict[str, Any] = {}
+    if kind in ("irtool", "pinned"):
+        run, about = irtool(model, net, int(threads), folder, int(pinned) if pinned else None)
+    else:
+        run = peer(kind, model, cut(inputs, net.axis, net.least), int(threads), folder)
+    print(json.dumps({"seconds": time.perf_counter() - began, **about}), flush=True)
+    for line in sys.stdin:
+        length, runs = map(int, line.split())
+        own = cut(inputs, net.axis, length)
+        path = Path(folder) / f"{length}.npy"
+        if not path.exists():
+            outputs = run(own)
+            np.save(path, np.asarray(outputs[0] if isinstance(outputs, list | tuple) else outputs))
+        times = []
+        for _ in range(runs):
+            start = time.perf_counter()
+            run(own)
+            times.append(time.perf_counter() - start)
+        print(json.dumps(times), flush=True)
+    print(json.dumps(peak_memory()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,33 @@
+"""Formulas of lengths that a run decides, as LLVM instructions on i64."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...symbolic_int import Atom, Symbol, SymbolicInt
+from .builder import Builder
+
+
+def parameters(symbols: Sequence[Symbol]) -> list[str]:
+    """Parameters, or arguments, of functions that compute with these lengths: `i64 %seq`."""
+    return [f"i64 %{s.name}" for s in symbols]
+
+
+def write_formula(b: Builder, value: int) -> str:
+    """The operand, of i64, of an extent; lengths are parameters of the function under their names."""
+    if not isinstance(value, SymbolicInt):
+        return str(value)
+    total = ""
+    for factors, coefficient in value.terms.items():
+        operands = [*([str(coefficient)] if coefficient != 1 or not factors else []), *(_atom(b, a) for a in factors)]
+        term = operands[0]
+        for operand in operands[1:]:
+            term = b.value(f"mul nsw i64 {term}, {operand}", "size")
+        total = b.value(f"add nsw i64 {total}, {term}", "size") if total else term
+    return total
+
+
+def _atom(b: Builder, atom: Atom) -> str:
+    if isinstance(atom, Symbol):
+        return f"%{atom.name}"
+    return b.value(f"sdiv i64 {write_formula(b, atom.dividend)}, {write_formula(b, atom.divisor)}", "size")

@@ -1,0 +1,131 @@
+"""The lengths of a run, from the shapes of its inputs.
+
+Each length is read where a shape has it alone, `[seq, 64]`, or solved where a formula has no other unknown one, `[2 * seq + 1]`. All other
+extents are compared with their formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+
+from ..diagnostics import IrError
+from ..ir.mistakes import ValueDoesNotFit
+from ..symbolic_int import Symbol, SymbolicInt, symbols_of, value_at
+
+
+class WrongLength(IrError, ValueError):
+    """A shape that no lengths of the run give."""
+
+
+Source = tuple[int, int, SymbolicInt]
+"""The number of a tensor, one of its axes, and the formula of its extent there."""
+
+
+class Lengths:
+    """Solves the lengths of an entry for shapes of its inputs.
+
+    Args:
+        entry: its name, for messages.
+        symbols: its lengths, in the order in which the compiled function takes them.
+        names: the names of its inputs, and `shapes` theirs.
+    """
+
+    def __init__(
+        self, entry: str, symbols: Sequence[Symbol], names: Sequence[str], shapes: Sequence[Sequence[int]]
+    ) -> None:
+        self.symbols = tuple(symbols)
+        self._entry = entry
+        self._names = names
+        self._shapes = shapes
+        formulas = [(n, k, d) for n, s in enumerate(shapes) for k, d in enumerate(s) if isinstance(d, SymbolicInt)]
+        sources, checks = _order(formulas)
+        # A call takes a few microseconds: places in a tuple are faster than symbols as keys.
+        self._place = {s: n for n, s in enumerate(self.symbols)}
+        self._sources = [(self._place[s], s, source, _least(s), s.high) for s, source in sources]
+        self._checks = [(n, k, d, self._place[_symbol(d)] if _alone(d) else None) for n, k, d in checks]
+        self._unknown = [s for s in self.symbols if s not in {s for s, _ in sources}]
+
+    def solve(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+        """The lengths, in the order of `symbols`, for inputs of these shapes, whose ranks and constant extents have been compared.
+
+        Raises WrongLength for a length outside of its bounds, or extents that contradict each other.
+        """
+        if self._unknown:
+            names = ", ".join(s.name for s in self._unknown)
+            raise WrongLength(f"the shapes of inputs of @{self._entry} do not decide {names}", code=ValueDoesNotFit)
+        lengths = [0] * len(self.symbols)
+        for place, symbol, (n, axis, formula), low, high in self._sources:
+            extent = shapes[n][axis]
+            value = extent if _alone(formula) else _solve(formula, symbol, self.values(lengths), extent)
+            if value is None or not low <= value <= high:
+                words = "from" if _alone(formula) else f"with {symbol.name} from"
+                raise self._refuse(n, axis, extent, f"{formula}, {words} {symbol.low} to {symbol.high}")
+            lengths[place] = value
+        for n, axis, formula, same in self._checks:
+            expected = lengths[same] if same is not None else value_at(formula, self.values(lengths))
+            if shapes[n][axis] != expected:
+                values = self.values(lengths)
+                known = ", ".join(f"{s.name} = {values[s]}" for s in symbols_of([formula]))
+                requirement = known if _alone(formula) else f"{formula} = {expected} ({known})"
+                raise self._refuse(n, axis, shapes[n][axis], requirement)
+        return tuple(lengths)
+
+    def values(self, lengths: Sequence[int]) -> dict[Symbol, int]:
+        """The lengths by symbol."""
+        return dict(zip(self.symbols, lengths, strict=True))
+
+    def extent(self, d: int) -> Callable[[Sequence[int]], int]:
+        """The extent as a function of the lengths."""
+        if not isinstance(d, SymbolicInt):
+            return lambda lengths: d
+        if _alone(d):
+            return itemgetter(self._place[_symbol(d)])
+        return lambda lengths: max(0, value_at(d, self.values(lengths)))
+
+    def _refuse(self, n: int, axis: int, extent: int, expected: str) -> WrongLength:
+        shape = ", ".join(map(str, self._shapes[n]))
+        return WrongLength(
+            f"%{self._names[n]} of @{self._entry} is [{shape}]: its axis {axis} must be {expected}, and it is {extent}",
+            code=ValueDoesNotFit,
+        )
+
+
+def _least(symbol: Symbol) -> int:
+    """The least length that the compiled function may take: it returns at once for 0 where no output has an element."""
+    return 0 if symbol.low == 1 else symbol.low
+
+
+def _order(formulas: Sequence[Source]) -> tuple[list[tuple[Symbol, Source]], list[Source]]:
+    """The extents that lengths are solved from, each with one further length, those alone first; and the others."""
+    left = sorted(formulas, key=lambda f: not _alone(f[2]))
+    sources: list[tuple[Symbol, Source]] = []
+    known: set[Symbol] = set()
+    while True:
+        unknown = {n: f[2].symbols() - known for n, f in enumerate(left)}
+        number = next((n for n, missing in unknown.items() if len(missing) == 1), None)
+        if number is None:
+            return sources, left
+        symbol = unknown[number].pop()
+        sources.append((symbol, left.pop(number)))
+        known.add(symbol)
+
+
+def _symbol(formula: SymbolicInt) -> Symbol:
+    """The only symbol of a formula."""
+    (symbol,) = formula.symbols()
+    return symbol
+
+
+def _alone(formula: SymbolicInt) -> bool:
+    ((m, k), *others) = formula.terms.items()
+    return not others and k == 1 and len(m) == 1 and isinstance(m[0], Symbol)
+
+
+def _solve(formula: SymbolicInt, symbol: Symbol, values: Mapping[Symbol, int], extent: int) -> int | None:
+    """The least length with that extent; None without one."""
+    import numpy as np
+
+    lengths = np.arange(_least(symbol), symbol.high + 1, dtype=np.int64)
+    (equal,) = np.nonzero(np.broadcast_to(formula.at({**values, symbol: lengths}), lengths.shape) == extent)
+    return int(lengths[equal[0]]) if len(equal) else None

@@ -1,0 +1,66 @@
+"""Numbers that formulas are taken for: at the upper bounds in estimates, and refused elsewhere."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import pytest
+
+from irtool.symbolic_int import SymbolicInt, Undecided, bound, estimate, shifted, symbolic
+
+N = symbolic("n", 1, 24)
+FORMULAS = (N, 2 * N + 1, (N + 3) // 4, N * N // 8, 7 * N - N % 5)
+
+
+def number(f: Any) -> SymbolicInt:
+    assert isinstance(f, SymbolicInt)
+    return f
+
+
+@pytest.mark.parametrize("formula", FORMULAS, ids=str)
+def test_shifts_powers_and_masks_are_formulas(formula: Any) -> None:
+    symbol = next(iter(number(formula).symbols()))
+    for n in range(1, 25):
+        value = number(formula).at({symbol: n})
+        for computed, expected in (
+            (formula << 3, value << 3),
+            (formula >> 2, value >> 2),
+            (formula**3, value**3),
+            (formula & 7, value & 7),
+            (7 & formula, value & 7),
+        ):
+            assert (computed.at({symbol: n}) if isinstance(computed, SymbolicInt) else computed) == expected
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [lambda x: x | 1, lambda x: x ^ 1, lambda x: x & 5, lambda x: 2**x, lambda x: 1 << x, lambda x: 1024 >> x],
+    ids=["or", "xor", "and", "power", "left", "right"],
+)
+def test_operations_without_a_formula_are_for_estimates(operation: Any) -> None:
+    with pytest.raises(Undecided):
+        operation(N)
+    assert estimate(operation)(N) == operation(24)
+
+
+@pytest.mark.parametrize("by", [0, 1, 9, 23, 100])
+@pytest.mark.parametrize("formula", FORMULAS, ids=str)
+def test_estimates_bounds_and_hashes_are_those_of_the_upper_bounds(formula: Any, by: int) -> None:
+    text, most, key = str(formula), bound(formula), hash(formula)
+    with shifted(by):
+        n = symbolic("n", 1, 24)
+        again: Any = (n, 2 * n + 1, (n + 3) // 4, n * n // 8, 7 * n - n % 5)[FORMULAS.index(formula)]
+        assert again == formula and hash(again) == key and str(again) == text and bound(again) == most
+        assert estimate(int)(again) == formula.at_bounds == estimate(float)(again)
+        assert estimate(operator.truediv)(again, 3) == formula.at_bounds / 3
+        assert estimate(operator.truediv)(3, again) == 3 / formula.at_bounds
+        assert estimate(operator.lt)(again, 20) == (formula.at_bounds < 20)
+
+
+def test_formulas_within_a_shift_have_other_ints() -> None:
+    with shifted(5):
+        n: Any = symbolic("n", 1, 24)
+        assert (int.__int__(n), int.__int__(2 * n), int.__int__(n // 4)) == (19, 38, 4)
+        assert (n.at_bounds, (2 * n).at_bounds, (n // 4).at_bounds) == (24, 48, 6)
+    assert int.__int__(number(N)) == 24
