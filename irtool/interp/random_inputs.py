@@ -15,6 +15,7 @@ from ..ir import Function, Module, TensorType, TupleType, Type
 from ..ir.dtypes import numpy_dtype
 from ..ir.example_shapes import example_shape
 from ..ops.typical import Range, Typical
+from ..symbolic_int import bound
 from ..trampoline import trampoline
 from .value_hints import Uses
 
@@ -94,7 +95,7 @@ def _draw(
             span,
             help=f"give an array, or a shape, for example: {example_shape(name, ty)}",
         )
-    shape = ty.static_shape
+    shape = tuple(map(bound, ty.static_shape))  # of the greatest length
     if any(d < 0 for d in shape) or math.prod(shape) > _MOST:
         raise IrError(f"cannot make a random value for %{name}: there is no room for {ty!r}", span)
     own = (zlib.crc32(place.encode()) + seed) & 0x7FFFFFFF

@@ -26,6 +26,7 @@ from ..ir import (
 )
 from ..ops.base import Operator
 from ..ops.typical import Typical, of_both
+from ..symbolic_int import estimate
 
 Path = tuple[int, ...]
 """Fields of fields of a tuple; all of it, if that is empty."""
@@ -37,6 +38,7 @@ _SWEEPS = 8
 class Uses:
     """`of(parameter, path)`: typical values of a tensor in it, or None if its uses do not tell."""
 
+    @estimate
     def __init__(self, function: Function, module: Module | None = None) -> None:
         self._hints: dict[Expr, dict[Path, Typical]] = {}
         self._values: dict[Var, list[Expr]] = {}

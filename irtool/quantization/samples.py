@@ -12,6 +12,7 @@ from ..driver.precision import RANDOM, Calibration
 from ..interp.random_inputs import random_inputs
 from ..ir import Function, Module, TensorType, Var
 from ..ir.conversion import fit
+from ..symbolic_int import symbols_of, value_at
 from .mistakes import BadSamples
 
 
@@ -25,11 +26,23 @@ def samples_of(function: Function, module: Module, calibration: Calibration, cou
     if isinstance(calibration, str):
         if calibration != RANDOM:
             raise IrError(f"calibration data are arrays or {RANDOM!r}, not {calibration!r}", code=BadSamples)
-        return [random_inputs(function, seed + n, module) for n in range(count)]
+        return [_cut(function, random_inputs(function, seed + n, module), n, count) for n in range(count)]
     arrays_of_files = [calibration] if isinstance(calibration, Mapping) else list(calibration)
     if not arrays_of_files:
         raise IrError("the calibration data are empty: there is no sample", code=BadSamples)
     return [s for arrays in arrays_of_files for s in samples_in(function, arrays)]
+
+
+def _cut(function: Function, inputs: list[Any], number: int, count: int) -> list[Any]:
+    """One of `count` samples at lengths of its own, from the least to the greatest: averages over few elements have wider ranges than those
+    over many."""
+    types = [_static_type(p) for p in function.params]
+    symbols = symbols_of(d for t in types for d in t.static_shape)
+    if not symbols or count < 2:
+        return inputs
+    lengths = {s: s.low + (s.high - s.low) * number // (count - 1) for s in symbols}
+    shapes = [tuple(value_at(d, lengths) for d in t.static_shape) for t in types]
+    return [np.ascontiguousarray(a[tuple(map(slice, shape))]) for a, shape in zip(inputs, shapes, strict=True)]
 
 
 CALIBRATION = "the calibration data"

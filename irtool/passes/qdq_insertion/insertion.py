@@ -10,6 +10,7 @@ from ...ir import Call, Constant, Expr, Function, Tuple, rewrite
 from ...ops.base import call, is_call_to
 from ...ops.qnn.fixed_point import EVEN, INT32_HIGH
 from ...ops.qnn.fixed_point import quantize as round_to
+from ...symbolic_int import bound
 from ..core.constants import array_constant, scalar_constant
 from ..core.mistakes import WrongPassOption
 from .layers import Layer
@@ -149,7 +150,7 @@ def _check_products(layer: Layer, quantities: Mapping[Expr, Quantity]) -> None:
     x = layer.operands[0]
     length = x.known_type.shape[-2 if getattr(layer.head.attrs, "transpose_a", False) else -1]  # type: ignore[attr-defined]  # a tensor
     low, high = quantities[x].reach
-    largest = int(largest_sums(np.full((1, int(length)), LARGEST + 1), low, high)[0])
+    largest = int(largest_sums(np.full((1, bound(length)), LARGEST + 1), low, high)[0])
     if largest > INT32_HIGH:
         raise IrError(
             f"{layer.name}: sums of {length} products may need {largest}, more than int32 has",
