@@ -99,14 +99,39 @@ class Symbol:
     high: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quotient:
     """`dividend // divisor`, rounded down; the dividend is not negative, the divisor positive."""
 
     dividend: int
     divisor: int
 
+    @functools.cached_property
+    def text(self) -> str:
+        """The quotient in C."""
+        return f"({self.dividend} / {self.divisor})"
 
+    @functools.cached_property
+    def relaxed(self) -> Relaxed:
+        """The quotient as a sum of variables that count from 0; see `interval`."""
+        if isinstance(self.divisor, SymbolicInt):
+            most = interval(self.dividend)[1] // max(interval(self.divisor)[0], Fraction(1))
+            return {((self.text, int(most)),): Fraction(1)}
+        terms = {m: k / self.divisor for m, k in _relaxed(self.dividend).items()}
+        terms[((f"{self.text} remainder", self.divisor - 1),)] = Fraction(-1, self.divisor)
+        return terms
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Quotient) and self.text == other.text)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+Variable = tuple[str, int]
+"""A variable that counts from 0: its name and its greatest value."""
+Relaxed = dict[tuple[Variable, ...], Fraction]
+"""A sum of products of variables, with their factors."""
 Atom = Symbol | Quotient
 Monomial = tuple[Atom, ...]
 Terms = Mapping[Monomial, int]
@@ -143,11 +168,15 @@ class SymbolicInt(int):
     def __deepcopy__(self, memo: Any) -> SymbolicInt:
         return self
 
-    def __str__(self) -> str:
+    @functools.cached_property
+    def text(self) -> str:
         """The formula in C, of `int64_t` symbols."""
         parts = [_product(m, k) for m, k in sorted(self.terms.items(), key=_order)]
-        text = parts[0] + "".join(f" - {p[1:]}" if p[0] == "-" else f" + {p}" for p in parts[1:])
-        return f"({text})" if len(parts) > 1 else text
+        joined = parts[0] + "".join(f" - {p[1:]}" if p[0] == "-" else f" + {p}" for p in parts[1:])
+        return f"({joined})" if len(parts) > 1 else joined
+
+    def __str__(self) -> str:
+        return self.text
 
     __repr__ = __str__
 
@@ -278,6 +307,8 @@ class SymbolicInt(int):
     # -- comparisons
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return signs(self - other) == {0} if isinstance(other, int) else NotImplemented
 
     def __ne__(self, other: object) -> bool:
@@ -509,17 +540,13 @@ def interval(value: int) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-_Variable = tuple[str, int]
-"""A variable that counts from 0: its name and its greatest value."""
-
-
-def _relaxed(value: int) -> dict[tuple[_Variable, ...], Fraction]:
-    total: dict[tuple[_Variable, ...], Fraction] = {}
+def _relaxed(value: int) -> Relaxed:
+    total: Relaxed = {}
     for m, k in _terms(value).items():
-        product: dict[tuple[_Variable, ...], Fraction] = {(): Fraction(k)}
+        product: Relaxed = {(): Fraction(k)}
         for atom in m:
             factor = _relaxed_atom(atom)
-            terms: dict[tuple[_Variable, ...], Fraction] = {}
+            terms: Relaxed = {}
             for (a, x), (b, y) in itertools.product(product.items(), factor.items()):
                 key = tuple(sorted((*a, *b)))
                 terms[key] = terms.get(key, Fraction(0)) + x * y
@@ -529,15 +556,10 @@ def _relaxed(value: int) -> dict[tuple[_Variable, ...], Fraction]:
     return {key: x for key, x in total.items() if x}
 
 
-def _relaxed_atom(atom: Atom) -> dict[tuple[_Variable, ...], Fraction]:
-    if isinstance(atom, Symbol):
-        return {((atom.name, atom.high - atom.low),): Fraction(1), (): Fraction(atom.low)}
-    if isinstance(atom.divisor, SymbolicInt):
-        greatest = int(interval(atom.dividend)[1] // max(interval(atom.divisor)[0], Fraction(1)))
-        return {((_text(atom), greatest),): Fraction(1)}
-    terms = {m: k / atom.divisor for m, k in _relaxed(atom.dividend).items()}
-    terms[((f"{_text(atom)} remainder", atom.divisor - 1),)] = Fraction(-1, atom.divisor)
-    return terms
+def _relaxed_atom(atom: Atom) -> Relaxed:
+    if isinstance(atom, Quotient):
+        return atom.relaxed
+    return {((atom.name, atom.high - atom.low),): Fraction(1), (): Fraction(atom.low)}
 
 
 # -- formulas
@@ -652,7 +674,7 @@ def _number(value: Any) -> Any:
 
 
 def _text(atom: Atom) -> str:
-    return atom.name if isinstance(atom, Symbol) else f"({atom.dividend} / {atom.divisor})"
+    return atom.name if isinstance(atom, Symbol) else atom.text
 
 
 def _product(m: Monomial, k: int) -> str:

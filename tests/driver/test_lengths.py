@@ -392,3 +392,42 @@ def test_lengths_are_solved_from_formulas() -> None:
             lengths.solve(shapes)
     with pytest.raises(ValueError, match="do not decide m"):
         Lengths("main", [Symbol("n", 1, 20), Symbol("m", 2, 9)], ["x"], [(n, 3)]).solve([(4, 3)])
+
+
+LARGE = {
+    "dense": (
+        "def @main(%x: Tensor[(?, 768), float32], %w: Tensor[(3072, 768), float32]) { nn.relu(nn.dense(%x, %w, units=3072)) }",
+        {"x": ("n<=512", 768)},
+        {"w": (3072, 768)},
+    ),
+    "attention": (
+        "def @main(%q: Tensor[(12, ?, 64), float32], %k: Tensor[(12, ?, 64), float32], %v: Tensor[(12, ?, 64), float32]) "
+        "{ %0 = nn.batch_matmul(%q, %k, transpose_b=True); "
+        "nn.batch_matmul(nn.softmax(multiply(%0, 0.125f)), %v, transpose_b=False) }",
+        dict.fromkeys("qkv", (12, "n<=512", 64)),
+        {},
+    ),
+    "heads": (
+        "def @main(%x: Tensor[(1, ?, 768), float32]) "
+        "{ transpose(reshape(%x, newshape=[1, -1, 12, 64]), axes=[0, 2, 3, 1]) }",
+        {"x": (1, "n<=512", 768)},
+        {},
+    ),
+    "images": (
+        "def @main(%x: Tensor[(?, 64, 56, 56), float32], %w: Tensor[(128, 64, 3, 3), float32]) "
+        "{ nn.conv2d(%x, %w, padding=[1, 1], channels=128, kernel_size=[3, 3]) }",
+        {"x": ("n<=8", 64, 56, 56)},
+        {"w": (128, 64, 3, 3)},
+    ),
+}
+"""Networks beyond the sizes from which on threads, caches and prefetches matter: text, shapes, weights."""
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_no_offer_of_a_strategy_depends_on_a_length(name: str) -> None:
+    """The strategy of the lowest estimate schedules the stage: none gives way to a slower one because it would need to know a length."""
+    text, shapes, weights = LARGE[name]
+    params = {n: np.zeros(s, "float32") for n, s in weights.items()}
+    report = irtool.build(parse(text), params, shapes=shapes, emit="c", mcpu="x86-64-v3").report
+    reasons = [k["reason"] for k in report["kernels"]]
+    assert reasons and not [r for r in reasons if "depends on a length" in r]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
+from ...symbolic_int import bound
 from ...tir.expr import Var
 from ...tir.program import RunKernel, Slot
 from ...tir.stmt import Buffer
@@ -58,8 +59,8 @@ def shares_inside(read: Mapping[Buffer, Set[Var]], outer: Set[Var], inner: Set[V
     Args:
         read: for each tensor that is read, the variables in its indices.
     """
-    again = sum(b.nbytes for b, variables in read.items() if variables & outer and not variables & inner)
-    handed = sum(b.nbytes for b, variables in read.items() if variables & inner and not variables & outer)
+    again = sum(bound(b.nbytes) for b, variables in read.items() if variables & outer and not variables & inner)
+    handed = sum(bound(b.nbytes) for b, variables in read.items() if variables & inner and not variables & outer)
     return again <= target.l2_cache_bytes // 2 and again * 3 * SHARED_CONSTANT_BYTE < handed * HANDED_BYTE
 
 

@@ -72,18 +72,19 @@ class _Scheduler:
         stage = Stage(
             form, self.target, self.rows, self.same, kernel=self.name, number=number, main=number == self.main
         )
-        offers = offers_for(stage)
+        offers, refused = offers_for(stage), ""
         for strategy, candidate in offers:
             try:
                 with tracing() as trace, watched_stage(self.name, number, strategy.name, candidate.reason, form):
                     body = strategy.apply(stage, candidate)
                 break
             except Undecided as error:
-                doubt = error
+                doubt, refused = error, refused or f"; {strategy.name} depends on a length: {error}"
         else:
             raise doubt
         estimates = tuple((s.name, offer.cost * stage.work) for s, offer in offers if math.isfinite(offer.cost))
-        self.choices.append(StageChoice(number, strategy.name, candidate.reason, (*before, *trace), estimates))
+        reason = candidate.reason + refused
+        self.choices.append(StageChoice(number, strategy.name, reason, (*before, *trace), estimates))
         self.work.append(stage.work)
         buffers, nest = workspace(body)
         self.buffers += buffers

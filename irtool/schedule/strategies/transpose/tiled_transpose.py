@@ -104,7 +104,7 @@ class TiledTranspose(Strategy):
         else:
             inside, outside, squares = w, v, {w: in_strips(read, order.strip), v: in_groups(rows, order.group)}
         # Parts share the loops of the axis that is split first: strips, if there are several.
-        has_strips = any(p.strip < p.count for p in squares[inside])
+        has_strips = any(p.strip != p.count for p in squares[inside])
         first, second = (inside, outside) if has_strips else (outside, inside)
         parts = []
         for p in squares[first]:
