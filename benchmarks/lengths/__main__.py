@@ -58,9 +58,8 @@ class Row:
         mean = math.exp(sum(map(math.log, self.speeds)) / len(self.speeds)) if self.speeds else math.nan
         pinned = f"{mean:.2f}, {min(self.speeds):.2f}" if self.speeds else "none"
         size = f"{self.code:.2f}, {self.build:.2f}" if self.speeds else "none"
-        return (
-            f"| {self.title} | {self.threads} | {' | '.join(own)} | {self.ratio:.2f} | {memory} | {pinned} | {size} |"
-        )
+        ratio = "none" if math.isnan(self.ratio) else f"{self.ratio:.2f}"
+        return f"| {self.title} | {self.threads} | {' | '.join(own)} | {ratio} | {memory} | {pinned} | {size} |"
 
 
 def main() -> None:

@@ -38,7 +38,8 @@ class Engine:
             text=True,
             env={**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONWARNINGS": "ignore"},
         )
-        self.about: dict[str, Any] = self._answer() or {}
+        answer = self._answer()
+        self.about: dict[str, Any] = answer or {}
         self._signal(signal.SIGSTOP)
 
     def turn(self, length: int, runs: int) -> list[float]:
