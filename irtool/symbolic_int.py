@@ -121,8 +121,13 @@ class Quotient:
         terms[((f"{self.text} remainder", self.divisor - 1),)] = Fraction(-1, self.divisor)
         return terms
 
+    @functools.cached_property
+    def _key(self) -> tuple[str, frozenset[Symbol]]:
+        """Bounds belong to it: a process may build networks whose lengths have one name and different bounds."""
+        return self.text, frozenset(_symbols(self))
+
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Quotient) and self.text == other.text)
+        return self is other or (isinstance(other, Quotient) and self._key == other._key)
 
     def __hash__(self) -> int:
         return hash(self.text)
@@ -368,7 +373,7 @@ class SymbolicInt(int):
 
 def symbolic(name: str, low: int, high: int) -> SymbolicInt:
     """The extent of that name, from `low` to `high`."""
-    return SymbolicInt({(Symbol(name, low, high),): 1})
+    return extent_of(Symbol(name, low, high))
 
 
 def extent_of(symbol: Symbol) -> SymbolicInt:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from irtool.symbolic_int import SymbolicInt, Undecided, bound, estimate, shifted, symbolic
+from irtool.symbolic_int import SymbolicInt, Undecided, bound, estimate, shifted, signs, symbolic, value_at
 
 N = symbolic("n", 1, 24)
 FORMULAS = (N, 2 * N + 1, (N + 3) // 4, N * N // 8, 7 * N - N % 5)
@@ -64,3 +65,18 @@ def test_formulas_within_a_shift_have_other_ints() -> None:
         assert (int.__int__(n), int.__int__(2 * n), int.__int__(n // 4)) == (19, 38, 4)
         assert (n.at_bounds, (2 * n).at_bounds, (n // 4).at_bounds) == (24, 48, 6)
     assert int.__int__(number(N)) == 24
+
+
+@pytest.mark.parametrize(
+    "formula", [lambda n: n // 8, lambda n: (n + 7) // 8 // 2, lambda n: (n + 7) // 8 * 8, lambda n: 100 // n]
+)
+def test_bounds_belong_to_a_formula(formula: Callable[[SymbolicInt], int]) -> None:
+    """Answers for a length of one build are not those for a length of the same name with other bounds, whichever comes first."""
+    narrow, wide = (formula(symbolic("n", 17, high)) for high in (20, 512))
+    for limit in range(120):
+        for first, second in ((narrow, wide), (wide, narrow)):
+            for value in (first, second):
+                n = next(iter(number(value).symbols()))
+                values = {value_at(value, {n: k}) for k in range(n.low, n.high + 1)}
+                assert signs(value - limit) >= {(v > limit) - (v < limit) for v in values}
+    assert narrow != wide
