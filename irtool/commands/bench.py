@@ -198,16 +198,18 @@ def _measure_whole(
     from ..benchmark.measure import measure_calls
     from ..benchmark.record import LengthTimes
     from ..driver.session import BuildInput, Session
+    from ..infer.lengths import symbols_of_params
     from ..interp import evaluate
+    from ..interp.cut_values import cut_values
     from ..ir import Function
-    from .run_lengths import cut_values, lengths_of, timed_lengths
+    from .run_lengths import timed_lengths
 
     seconds, rounds = patience
     artifact = Session(options, False).build(BuildInput(lambda: workload.module, dict, lambda key: None), None)
     record.whole = measure_calls(lambda: artifact.run(workload.values), seconds, rounds)
     function = workload.module.functions[workload.entry]
     assert isinstance(function, Function)
-    for lengths in timed_lengths(lengths_of(function)):
+    for lengths in timed_lengths(symbols_of_params(function)):
         values = cut_values(function, workload.values, lengths)
         if values is not None:
             times = measure_calls(partial(artifact.run, values), seconds, rounds)

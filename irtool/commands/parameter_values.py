@@ -33,12 +33,13 @@ def parameter_values(
     Raises IrError for a value of no parameter, for one that does not fit, and for those that are missing.
     """
     from ..diagnostics import IrError, nearest
+    from ..infer.lengths import type_at
     from ..interp.mistakes import MissingValue
     from ..interp.random_inputs import random_value
     from ..interp.value_hints import Uses
     from ..ir.inputs import check_inputs
     from .images import OPTIONS, is_image
-    from .run_lengths import known_lengths, type_at
+    from .run_lengths import known_lengths
 
     known_values, origins = param_facts.values, param_facts.origins
     names = [p.name for p in function.params]

@@ -62,7 +62,7 @@ def with_lengths(module: Module, values: Mapping[Symbol, int]) -> Module:
             changed[name] = _function_at(f, values)
         elif isinstance(f, PrimFunc):
             changed[name] = nest = nest_with_lengths(f, values)
-            nest.checked_type = None if f.checked_type is None else _type_at(f.checked_type, values)
+            nest.checked_type = None if f.checked_type is None else type_at(f.checked_type, values)
     return infer_types(module.with_functions(changed))
 
 
@@ -73,7 +73,7 @@ def _function_at(f: Function, values: Mapping[Symbol, int]) -> Function:
         for v in binders(e):
             annotation = v.type_annotation
             if symbols_of_type(annotation) or symbols_of_type(v.checked_type):
-                changed = None if annotation is None else _type_at(annotation, values)
+                changed = None if annotation is None else type_at(annotation, values)
                 memo[v] = renamed[v] = Var(v.name, changed, v.span, None, v.virtual_device)
 
     def leave(old: Expr, new: Expr) -> Expr:
@@ -81,13 +81,15 @@ def _function_at(f: Function, values: Mapping[Symbol, int]) -> Function:
         if isinstance(new, Call) and new.attrs is not None and formulas([v for _, v in stated(new.attrs)]):
             return Call(new.op, new.args, _attributes_at(new.attrs, values), new.type_args, new.span)
         if isinstance(new, Function) and new.ret_type is not None:
-            return with_function(new, ret_type=_type_at(new.ret_type, values))
+            return with_function(new, ret_type=type_at(new.ret_type, values))
         return new
 
     return rewrite(f, leave, memo=memo)
 
 
-def _type_at(t: Type, values: Mapping[Symbol, int]) -> Type:
+def type_at(t: Type, values: Mapping[Symbol, int]) -> Type:
+    """The type in which each symbol is its number. Raises IrError for a symbol without a number."""
+
     def leaf(t: Type) -> Type:
         if not isinstance(t, TensorType) or not any(isinstance(d, SymbolicInt) for d in t.shape):
             return t

@@ -9,10 +9,11 @@ from typing import Any
 from ..deferred import np
 from ..diagnostics import IrError, nearest
 from ..driver.precision import RANDOM, Calibration
+from ..infer.lengths import symbols_of_params
+from ..interp.cut_values import cut_values
 from ..interp.random_inputs import random_inputs
 from ..ir import Function, Module, TensorType, Var
 from ..ir.conversion import fit
-from ..symbolic_int import symbols_of, value_at
 from .mistakes import BadSamples
 
 
@@ -36,13 +37,12 @@ def samples_of(function: Function, module: Module, calibration: Calibration, cou
 def _cut(function: Function, inputs: list[Any], number: int, count: int) -> list[Any]:
     """One of `count` samples at lengths of its own, from the least to the greatest: averages over few elements have wider ranges than those
     over many."""
-    types = [_static_type(p) for p in function.params]
-    symbols = symbols_of(d for t in types for d in t.static_shape)
+    symbols = symbols_of_params(function)
     if not symbols or count < 2:
         return inputs
-    lengths = {s: s.low + (s.high - s.low) * number // (count - 1) for s in symbols}
-    shapes = [tuple(value_at(d, lengths) for d in t.static_shape) for t in types]
-    return [np.ascontiguousarray(a[tuple(map(slice, shape))]) for a, shape in zip(inputs, shapes, strict=True)]
+    values = cut_values(function, inputs, {s: s.low + (s.high - s.low) * number // (count - 1) for s in symbols})
+    assert values is not None  # the inputs have the greatest lengths
+    return values
 
 
 CALIBRATION = "the calibration data"

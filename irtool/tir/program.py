@@ -170,7 +170,7 @@ class Fail(_Invocation):
 
 
 LENGTH_ERROR = 4
-"""What an entry point returns for a length outside of its bounds."""
+"""The error of an entry point for a length outside of its bounds."""
 
 FAILED = 5
 """What an entry point returns where a branch is taken that is impossible with the program's shapes."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..symbolic_int import SymbolicInt, greatest, least
+from ..symbolic_int import as_integer, greatest, least
 from . import dtypes
 from .expr import Const, Expr, Load, post_order
 from .simplify import Simplifier
-from .stmt import Buffer, For, Let, Lowered, PrimFunc, Seq, Stmt, Store, expressions, pre_order
+from .stmt import Buffer, For, Let, Lowered, PrimFunc, Seq, Stmt, Store, expressions, last_step, pre_order
 
 
 def loop_bounds(root: PrimFunc | Stmt) -> dict[Expr, tuple[float, float]]:
@@ -30,15 +30,10 @@ def index_bounds(root: PrimFunc | Stmt) -> dict[Expr, tuple[float, float]]:
         value = s.extent if isinstance(s, For) else s.value
         if not dtypes.is_int(value.dtype) or (span := simplify.range(value)) == dtypes.int_range(value.dtype):
             continue
-        low, high = (0, _last(span[1])) if isinstance(s, For) else span
+        low, high = (0, last_step(as_integer(span[1]))) if isinstance(s, For) else span
         before = simplify.bounds.get(s.var, (low, high))
         simplify.bind(s.var, least(low, before[0]), greatest(high, before[1]))
     return simplify.bounds
-
-
-def _last(steps: float) -> float:
-    """The greatest value of a loop's variable."""
-    return max(steps - 1, 0) if not isinstance(steps, SymbolicInt) else steps - 1
 
 
 def copied_input(f: PrimFunc) -> int | None:

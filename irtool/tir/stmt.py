@@ -178,6 +178,11 @@ class Stmt:
         return _show_stmt(self)
 
 
+def last_step(steps: int) -> int:
+    """The greatest value of a loop's variable, 0 without steps; with a length that the run knows, a loop without steps has no values."""
+    return max(steps - 1, 0) if is_known(steps) else steps - 1
+
+
 class For(Stmt):
     """A loop of `var` over 0 … extent - 1. `kind` is `serial`, `parallel`, `vectorized` or `unrolled`; or `tiled`, of a loop of one step
     around sums that matrix tiles may make (see `schedule.strategies.matrix_tile.nest`). `unroll` is a hint to the compiler of the text
@@ -203,7 +208,7 @@ class For(Stmt):
     @property
     def last(self) -> int:
         """The greatest value of the variable in a loop of constant extent that has steps."""
-        return max(self.steps - 1, 0) if is_known(self.steps) else self.steps - 1
+        return last_step(self.steps)
 
 
 class Store(Stmt):
