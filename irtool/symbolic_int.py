@@ -92,11 +92,33 @@ def shifted(by: int) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A length of the run, from `low` (at least 1) to `high`."""
+    """A length of the run: the multiples of `step` from `low` (at least `step`) to `high`, both multiples of it.
+
+    Formulas count in steps: the length `h` with a step of 4 is four times the atom, so that `h // 2 * 2` is `h`. Values, and the text in C,
+    are those of the length.
+    """
 
     name: str
     low: int
     high: int
+    step: int = 1
+
+    @property
+    def least(self) -> int:
+        """The least length that a compiled function may take: it returns at once for 0 where no output has an element."""
+        return 0 if self.low == self.step else self.low
+
+    @property
+    def range(self) -> str:
+        """The lengths, in words: `from 4 to 64, in steps of 4`."""
+        return f"from {self.low} to {self.high}" + (f", in steps of {self.step}" if self.step > 1 else "")
+
+    def __contains__(self, length: int) -> bool:
+        return self.low <= length <= self.high and length % self.step == 0
+
+    def part(self, number: int, count: int) -> int:
+        """The length that is `number / count` of the way from the least to the greatest one, rounded down."""
+        return self.low + (self.high - self.low) * number // count // self.step * self.step
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,7 +383,9 @@ class SymbolicInt(int):
             product: Any = k
             for a in m:
                 product = product * (
-                    values[a] if isinstance(a, Symbol) else value_at(a.dividend, values) // value_at(a.divisor, values)
+                    values[a] // a.step
+                    if isinstance(a, Symbol)
+                    else value_at(a.dividend, values) // value_at(a.divisor, values)
                 )
             total = total + product
         return total
@@ -371,14 +395,14 @@ class SymbolicInt(int):
         return set().union(*(_symbols(a) for m in self.terms for a in m))
 
 
-def symbolic(name: str, low: int, high: int) -> SymbolicInt:
-    """The extent of that name, from `low` to `high`."""
-    return extent_of(Symbol(name, low, high))
+def symbolic(name: str, low: int, high: int, step: int = 1) -> SymbolicInt:
+    """The extent of that name: the multiples of `step` from `low` to `high`."""
+    return extent_of(Symbol(name, low, high, step))
 
 
 def extent_of(symbol: Symbol) -> SymbolicInt:
     """The extent that is the symbol alone."""
-    return SymbolicInt({(symbol,): 1})
+    return SymbolicInt({(symbol,): symbol.step})
 
 
 def alone(extent: SymbolicInt) -> Symbol | None:
@@ -521,12 +545,12 @@ def _signs(terms: frozenset[tuple[Monomial, int]]) -> set[int]:
 
 
 def _count_points(symbols: Iterable[Symbol]) -> int:
-    return math.prod(s.high - s.low + 1 for s in symbols)
+    return math.prod((s.high - s.low) // s.step + 1 for s in symbols)
 
 
 def _grid(symbols: Sequence[Symbol]) -> dict[Symbol, Any]:
     """All values of the symbols, as arrays that broadcast to all combinations."""
-    axes = [np.arange(s.low, s.high + 1, dtype=np.int64) for s in symbols]
+    axes = [np.arange(s.low, s.high + 1, s.step, dtype=np.int64) for s in symbols]
     return dict(zip(symbols, np.meshgrid(*axes, indexing="ij", sparse=True), strict=True))
 
 
@@ -564,7 +588,7 @@ def _relaxed(value: int) -> Relaxed:
 def _relaxed_atom(atom: Atom) -> Relaxed:
     if isinstance(atom, Quotient):
         return atom.relaxed
-    return {((atom.name, atom.high - atom.low),): Fraction(1), (): Fraction(atom.low)}
+    return {((atom.name, (atom.high - atom.low) // atom.step),): Fraction(1), (): Fraction(atom.low // atom.step)}
 
 
 # -- formulas
@@ -664,7 +688,7 @@ def _symbols(atom: Atom) -> set[Symbol]:
 def _high(atom: Atom, below: int) -> int:
     """The value of an atom at the upper bounds of the symbols, or at lengths that many below them."""
     if isinstance(atom, Symbol):
-        return max(atom.low, atom.high - below)
+        return max(atom.low // atom.step, atom.high // atom.step - below)
     if below:
         return int.__int__(atom.dividend) // int.__int__(atom.divisor)
     return _number_at_bounds(atom.dividend) // _number_at_bounds(atom.divisor)
@@ -679,11 +703,29 @@ def _number(value: Any) -> Any:
 
 
 def _text(atom: Atom) -> str:
-    return atom.name if isinstance(atom, Symbol) else atom.text
+    if isinstance(atom, Quotient):
+        return atom.text
+    return atom.name if atom.step == 1 else f"({atom.name} / {atom.step})"
+
+
+def whole_lengths(m: Monomial, k: int) -> tuple[list[Atom | str], int]:
+    """The factors of a term and its coefficient.
+
+    A length that is whole, because the coefficient has its step, is its name; other ones are atoms.
+    """
+    factors: list[Atom | str] = []
+    for a in m:
+        if isinstance(a, Symbol) and k % a.step == 0:
+            factors.append(a.name)
+            k //= a.step
+        else:
+            factors.append(a)
+    return factors, k
 
 
 def _product(m: Monomial, k: int) -> str:
-    factors = [*map(_text, m)]
+    atoms, k = whole_lengths(m, k)
+    factors = [a if isinstance(a, str) else _text(a) for a in atoms]
     if k == -1 and factors:
         factors[0] = "-" + factors[0]
     elif k != 1 or not factors:

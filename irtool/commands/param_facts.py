@@ -205,7 +205,7 @@ def _extent(text: str, item: str) -> Extent | None:
 
 
 def _dims(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, Extent]:
-    """Names and extents in `NAME=1`, `NAME<=512` and `2<=NAME<=512`, also several with commas between them."""
+    """Names and extents in `NAME=1`, `NAME<=512`, `8<=NAME<=512:8` and `NAME=past+seq`, also several with commas between them."""
     from ..diagnostics import UsageError
 
     result: dict[str, Extent] = {}
@@ -231,6 +231,12 @@ def _dim(item: str) -> tuple[str, Extent]:
             raise UsageError(f"cannot read the dimension {item!r}", help="write NAME=1 or NAME<=512", code=BadValue)
         return length.name, length
     name, _, extent = item.rpartition("=")
+    if name and not extent.strip().isdecimal():
+        from ..driver.extent_formulas import read_formula
+
+        formula = read_formula(extent)
+        if formula is not None:
+            return name.strip(), formula
     if not name or not extent.strip().isdecimal() or not int(extent):
         is_none = extent.strip().isdecimal() and name
         message = f"the dimension {name} cannot be 0: nothing would be left to compute" if is_none else ""
@@ -321,7 +327,7 @@ _SHAPE = click.option(
     callback=_shapes,
     metavar="NAME=1,3,224,224",
     help="Shape of a dynamic or untyped parameter, also as 1x3x224x224; t.0=4 for a tuple field. "
-    "x=?<=8,512 or x=batch<=8,512: the run decides an extent, up to a bound.",
+    "x=?<=8,512 or x=batch<=8,512: the run decides an extent, up to a bound; x=3,h<=256:4 in steps of 4; x=past+seq of others.",
 )
 _DIM = click.option(
     "--dim",
@@ -330,7 +336,7 @@ _DIM = click.option(
     callback=_dims,
     metavar="NAME=1",
     help="Extent of a dimension that has a name in an ONNX model, or in the text that `import` wrote; "
-    "NAME<=512 or 2<=NAME<=512: the run decides it, within these bounds. Repeatable.",
+    "NAME<=512 or 2<=NAME<=512: the run decides it, within these bounds; 8<=NAME<=512:8 in steps of 8. Repeatable.",
 )
 _VALUE = click.option(
     "--value",

@@ -32,5 +32,5 @@ def timed_lengths(symbols: Sequence[Symbol]) -> list[dict[Symbol, int]]:
     if not symbols:
         return []
     steps = (0, 1, 2, 4)
-    rows = [{s: s.low + (s.high - s.low) * n // 4 for s in symbols} for n in steps]
+    rows = [{s: s.part(n, 4) for s in symbols} for n in steps]
     return [row for n, row in enumerate(rows) if row not in rows[:n]]

@@ -90,7 +90,7 @@ def add_module(key: Key, module: Any) -> None:
             if isinstance(s, AllocateConst):
                 key.add_arrays({s.buffer.dtype: s.data})
     lengths = {s for f in module.relay_functions.values() for p in f.params for s in symbols_of_type(p.type_annotation)}
-    key.add(*(f"{s.low}<={s.name}<={s.high}" for s in sorted(lengths, key=lambda s: s.name)))
+    key.add(*(f"{s.low}<={s.name}<={s.high}:{s.step}" for s in sorted(lengths, key=lambda s: s.name)))
     spans = [e.span for f in module.relay_functions.values() for e in post_order(f.body) if isinstance(e, Call)]
     key.add(repr([s and (os.path.basename(s.source.name), *s.source.position(s.start)) for s in spans]))
 

@@ -15,7 +15,11 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
     symbols = symbols_of_function(f)
     return {
         "name": f.name,
-        **({"lengths": [[s.name, s.low, s.high] for s in symbols]} if symbols else {}),
+        **(
+            {"lengths": [[s.name, s.low, s.high, *([s.step] if s.step > 1 else [])] for s in symbols]}
+            if symbols
+            else {}
+        ),
         "params": [[s.name, [_describe(d) for d in s.shape], s.dtype] for s in f.params],
         "results": [[s.name, [_describe(d) for d in s.shape], s.dtype] for s in f.results],
         "structure": f.structure,
@@ -28,7 +32,7 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
 
 def read_entry(about: Mapping[str, Any]) -> HostFunction:
     """A callable function from the result of `describe_entry`. Raises KeyError, TypeError or ValueError for anything else."""
-    symbols = {name: Symbol(name, int(low), int(high)) for name, low, high in about.get("lengths", ())}
+    symbols = {name: Symbol(name, *map(int, bounds)) for name, *bounds in about.get("lengths", ())}
 
     def read_shape(shape: Any) -> tuple[int, ...]:
         return tuple(_read(d, symbols) for d in shape)

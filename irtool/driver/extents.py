@@ -1,8 +1,8 @@
 """Extents as users write them: numbers, and lengths that a run decides within bounds.
 
-    8   ?<=8   batch<=8   2<=batch<=8   batch
+    8   ?<=8   batch<=8   2<=batch<=8   batch   h<=256:4   4*h<=256   past+seq
 
-A name stands for one length wherever it appears: its bounds are said once, or equally each time.
+A name stands for one length wherever it appears: its bounds are said once, or equally each time. `h<=256:4` are the multiples of 4.
 """
 
 from __future__ import annotations
@@ -15,39 +15,56 @@ from ..backends.base import length_names
 from ..diagnostics import UsageError, nearest
 from ..ir import Module
 from ..symbolic_int import symbolic
+from .extent_formulas import NAME, Formula, read_formula
 
 LARGEST = (1 << 31) - 1
 """The largest bound: loops of kernels count in 32 bits."""
 
 ANONYMOUS = "?"
-_BOUNDED = re.compile(r"(?:([^<>=]*)<=)?([^<>=]+)<=([^<>=]*)")
+_BOUNDED = re.compile(r"(?:([^<>=]*)<=)?([^<>=]+)<=([^<>=:]*)(?::([^<>=:]*))?")
 
 
 @dataclass(frozen=True)
 class Length:
-    """A length that the run decides: its name in the model, or `?`, and its bounds; None for a bound that is not said here."""
+    """A length that the run decides: its name in the model, or `?`, its bounds, None for one that is not said here, and its step."""
 
     name: str
     low: int | None = None
     high: int | None = None
+    step: int = 1
 
     @property
-    def bounds(self) -> tuple[int, int] | None:
-        """Both bounds, if there is an upper one."""
-        return None if self.high is None else (1 if self.low is None else self.low, self.high)
+    def bounds(self) -> tuple[int, int, int] | None:
+        """Both bounds and the step, if there is an upper one."""
+        return None if self.high is None else (self.step if self.low is None else self.low, self.high, self.step)
 
     def __str__(self) -> str:
         low = "" if self.low is None else f"{self.low}<="
-        return f"{low}{self.name}" + ("" if self.high is None else f"<={self.high}")
+        high = "" if self.high is None else f"<={self.high}"
+        return f"{low}{self.name}{high}" + (f":{self.step}" if self.step > 1 else "")
+
+
+@dataclass(frozen=True)
+class Multiple:
+    """The extent `4*h<=256`: a formula of a length, and the bounds that follow for the length."""
+
+    formula: Formula
+    length: Length
 
 
 def read_bounds(text: str) -> Length | None:
-    """A length from `NAME<=HIGH` or `LOW<=NAME<=HIGH`; None for a text of another form. Raises UsageError for impossible bounds."""
+    """A length from `NAME<=HIGH`, `LOW<=NAME<=HIGH` or `LOW<=NAME<=HIGH:STEP`; None for a text of another form.
+
+    Raises UsageError for impossible bounds.
+    """
     match = _BOUNDED.fullmatch(text.strip())
     if match is None or not match[2].strip() or not match[3].strip():
         return None
     name = match[2].strip()
-    low = 1 if match[1] is None else _bound(match[1], name)
+    step = 1 if match[4] is None else _bound(match[4], name)
+    if step < 1:
+        raise UsageError(f"the step of {name} is {step}, and must be positive", help=f"write {name}<=512:4")
+    low = step if match[1] is None else _bound(match[1], name)
     high = _bound(match[3], name)
     if low < 1:
         raise UsageError(f"the least length of {name} is 1, not {low}", help=f"write 1<={name}<=512")
@@ -57,7 +74,10 @@ def read_bounds(text: str) -> Length | None:
         raise UsageError(f"the bound of {name} is {high}: the largest one is {LARGEST}")
     if low > high:
         raise UsageError(f"{name} is to be at least {low} and at most {high}: no length is both")
-    return Length(name, None if match[1] is None else low, high)
+    if low % step or high % step:
+        whole = f"{-(-low // step) * step}<={name}<={high // step * step}:{step}"
+        raise UsageError(f"the bounds of {name} are no multiples of its step {step}", help=f"write {whole}")
+    return Length(name, None if match[1] is None else low, high, step)
 
 
 def _bound(text: str, name: str) -> int:
@@ -67,21 +87,40 @@ def _bound(text: str, name: str) -> int:
     return int(number)
 
 
-def read_extent(text: str) -> int | Length | None:
-    """An extent of a shape: a number, `?<=8`, `batch<=8`, or the name of a length that has its bounds elsewhere; None for another text.
+def read_extent(text: str) -> Extent | None:
+    """An extent of a shape: a number, `?<=8`, `batch<=8`, `4*h<=256`, or a name or formula of lengths that have their bounds elsewhere; None
+    for another text.
 
-    Raises UsageError for impossible bounds, and for `?` alone."""
+    Raises UsageError for impossible bounds, and for `?` alone.
+    """
     text = text.strip()
     if text.isdecimal():
         return int(text)
     if text == ANONYMOUS:
         raise UsageError("? alone has no bound, and the memory of a build is planned for one", help="write ?<=512")
-    if re.fullmatch(r"[A-Za-z_][\w.]*", text, re.ASCII):
+    if re.fullmatch(NAME, text, re.ASCII):
         return Length(text)
-    return read_bounds(text)
+    if (formula := read_formula(text)) is not None:
+        return formula
+    length = read_bounds(text)
+    return length if length is None else _bounded(length)
 
 
-Extent = int | Length
+def _bounded(length: Length) -> Length | Multiple:
+    """The extent whose name may be a formula, `4*h`: the bounds are those of the formula."""
+    formula = read_formula(length.name)
+    if formula is None or re.fullmatch(NAME, length.name, re.ASCII):
+        return length
+    if formula.multiple is None or length.step > 1 or length.high is None:
+        raise UsageError(f"{length} has bounds of a formula", help="give bounds to each length: --dim 'seq<=512'")
+    k, name = formula.multiple
+    low, high = None if length.low is None else -(-length.low // k), length.high // k
+    if high < (low or 1):
+        raise UsageError(f"{length}: {name} would have no value")
+    return Multiple(formula, Length(name, low, high))
+
+
+Extent = int | Length | Formula | Multiple
 Shapes = Mapping[str, Sequence[Extent]]
 Dims = Mapping[str, Extent]
 
@@ -93,25 +132,30 @@ def settle_lengths(shapes: Shapes, dims: Dims) -> tuple[dict[str, tuple[int, ...
     """
     named = {n: tuple(_named(d, f"{n}_{axis}") for axis, d in enumerate(s)) for n, s in shapes.items()}
     bounds: dict[str, Length] = {}
-    lengths = [d for d in (*dims.values(), *(d for s in named.values() for d in s)) if isinstance(d, Length)]
-    for d in lengths:
+    written = [*dims.values(), *(d for s in named.values() for d in s)]
+    lengths = [d.length if isinstance(d, Multiple) else d for d in written if isinstance(d, Length | Multiple)]
+    numbers = {n: d for n, d in dims.items() if isinstance(d, int)}
+    formulas = [d for d in written if isinstance(d, Formula)]
+    for d in (*lengths, *(Length(n) for f in formulas for n in f.names if n not in numbers)):
         known = bounds.setdefault(d.name, d)
         if d.bounds is not None and known.bounds is None:
             bounds[d.name] = d
         elif d.bounds is not None and d.bounds != known.bounds:
             raise UsageError(f"{d.name} has two bounds: {known} and {d}", help="one length has one bound")
     for name, d in bounds.items():
-        pinned = dims.get(name)
-        if isinstance(pinned, int):
-            raise UsageError(f"{name} is {pinned} and a length of the run: {d}", help="give it one or the other")
+        if name in numbers:
+            raise UsageError(f"{name} is {numbers[name]} and a length of the run: {d}", help="give it one or the other")
         if d.bounds is None:
             raise UsageError(
                 f"{name} has no bound, and the memory of a build is planned for one", help=f"write {name}<=512"
             )
     names = length_names(bounds)
     extents: dict[str, int] = {n: symbolic(names[n], *d.bounds) for n, d in bounds.items() if d.bounds is not None}
+    extents |= numbers
 
     def settled(d: Extent) -> int:
+        if isinstance(d, Formula | Multiple):
+            return (d.formula if isinstance(d, Multiple) else d).at(extents)
         return extents[d.name] if isinstance(d, Length) else d
 
     return {n: tuple(map(settled, s)) for n, s in named.items()}, {n: settled(d) for n, d in dims.items()}
@@ -128,16 +172,19 @@ def read_given(
     """The same for numbers and texts by name: `{"x": ("?<=8", 512)}`, `{"seq": "<=512"}`. Raises UsageError for other texts."""
     return settle_lengths(
         {n: tuple(_read(d, n, read_extent) for d in s) for n, s in shapes.items()},
-        {n: _read(n + d if isinstance(d, str) and d.startswith("<") else d, n, _bounds_of(n)) for n, d in dims.items()},
+        {
+            n: _read(n + d if isinstance(d, str) and d.startswith("<") else d, n, _dim_reader(n))
+            for n, d in dims.items()
+        },
     )
 
 
-def _bounds_of(name: str) -> Callable[[str], Length | None]:
-    """Reads the bounds of the length of that name alone."""
+def _dim_reader(name: str) -> Callable[[str], Length | Formula | None]:
+    """Reads the bounds of the length of that name alone, or a formula of others."""
 
-    def read(text: str) -> Length | None:
+    def read(text: str) -> Length | Formula | None:
         length = read_bounds(text)
-        return length if length is None or length.name == name else None
+        return read_formula(text) if length is None else length if length.name == name else None
 
     return read
 
@@ -166,7 +213,7 @@ def with_given_extents(
 
 def _read(d: int | str, name: str, read: Callable[[str], Extent | None]) -> Extent:
     extent = read(d) if isinstance(d, str) else d
-    if not isinstance(extent, int | Length) or (isinstance(extent, int) and extent < 0):
+    if not isinstance(extent, Extent) or (isinstance(extent, int) and extent < 0):
         raise UsageError(
             f"cannot read the extent {d!r} of {name}", help='write a number, or "<=512" for a length of the run'
         )

@@ -42,7 +42,7 @@ class Lengths:
         sources, checks = _order(formulas)
         # A call takes a few microseconds: places in a tuple are faster than symbols as keys.
         self._place = {s: n for n, s in enumerate(self.symbols)}
-        self._sources = [(self._place[s], s, source, _least(s), s.high) for s, source in sources]
+        self._sources = [(self._place[s], s, source, s.least, s.high, s.step) for s, source in sources]
         self._checks = [(n, k, d, self._place[_symbol(d)] if _alone(d) else None) for n, k, d in checks]
         self._unknown = [s for s in self.symbols if s not in {s for s, _ in sources}]
 
@@ -55,12 +55,12 @@ class Lengths:
             names = ", ".join(s.name for s in self._unknown)
             raise WrongLength(f"the shapes of inputs of @{self._entry} do not decide {names}", code=ValueDoesNotFit)
         lengths = [0] * len(self.symbols)
-        for place, symbol, (n, axis, formula), low, high in self._sources:
+        for place, symbol, (n, axis, formula), low, high, step in self._sources:
             extent = shapes[n][axis]
             value = extent if _alone(formula) else _solve(formula, symbol, self.values(lengths), extent)
-            if value is None or not low <= value <= high:
-                words = "from" if _alone(formula) else f"with {symbol.name} from"
-                raise self._refuse(n, axis, extent, f"{formula}, {words} {symbol.low} to {symbol.high}")
+            if value is None or not low <= value <= high or value % step:
+                words = "" if _alone(formula) else f"with {symbol.name} "
+                raise self._refuse(n, axis, extent, f"{formula}, {words}{symbol.range}")
             lengths[place] = value
         for n, axis, formula, same in self._checks:
             expected = lengths[same] if same is not None else value_at(formula, self.values(lengths))
@@ -91,11 +91,6 @@ class Lengths:
         )
 
 
-def _least(symbol: Symbol) -> int:
-    """The least length that the compiled function may take: it returns at once for 0 where no output has an element."""
-    return 0 if symbol.low == 1 else symbol.low
-
-
 def _order(formulas: Sequence[Source]) -> tuple[list[tuple[Symbol, Source]], list[Source]]:
     """The extents that lengths are solved from, each with one further length, those alone first; and the others."""
     left = sorted(formulas, key=lambda f: not _alone(f[2]))
@@ -119,13 +114,13 @@ def _symbol(formula: SymbolicInt) -> Symbol:
 
 def _alone(formula: SymbolicInt) -> bool:
     ((m, k), *others) = formula.terms.items()
-    return not others and k == 1 and len(m) == 1 and isinstance(m[0], Symbol)
+    return not others and len(m) == 1 and isinstance(m[0], Symbol) and k == m[0].step
 
 
 def _solve(formula: SymbolicInt, symbol: Symbol, values: Mapping[Symbol, int], extent: int) -> int | None:
     """The least length with that extent; None without one."""
     import numpy as np
 
-    lengths = np.arange(_least(symbol), symbol.high + 1, dtype=np.int64)
+    lengths = np.arange(symbol.least, symbol.high + 1, symbol.step, dtype=np.int64)
     (equal,) = np.nonzero(np.broadcast_to(formula.at({**values, symbol: lengths}), lengths.shape) == extent)
     return int(lengths[equal[0]]) if len(equal) else None

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..backends.base import EntryPoint, Sources, entry_points
-from ..symbolic_int import SymbolicInt, bound
+from ..symbolic_int import Symbol, SymbolicInt, bound
 from ..tir.kernel import StageChoice, part_bytes
 from ..tir.pools import locate, pool_record
 from ..tir.program import (
@@ -91,7 +91,12 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
 def _lengths(program: Program) -> dict[str, Any]:
     """The lengths that a run decides, with their bounds; sizes and products are those at the upper ones."""
     symbols = symbols_of_program(program)
-    return {"lengths": [{"name": s.name, "low": s.low, "high": s.high} for s in symbols]} if symbols else {}
+    return {"lengths": [_about(s) for s in symbols]} if symbols else {}
+
+
+def _about(symbol: Symbol) -> dict[str, Any]:
+    step = {"step": symbol.step} if symbol.step > 1 else {}
+    return {"name": symbol.name, "low": symbol.low, "high": symbol.high, **step}
 
 
 def _stage_report(stage: StageChoice) -> dict[str, Any]:

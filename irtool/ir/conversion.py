@@ -271,11 +271,12 @@ def _check_length(axis: int, extent: SymbolicInt, size: int, what: str, span: Sp
     symbols = extent.symbols()
     if (symbol := alone(extent)) is not None:
         factor, more = extent.terms[(symbol,)], extent.terms.get((), 0)
-        length, rest = divmod(size - more, factor)
-        if rest or not symbol.low <= length <= symbol.high:
+        steps, rest = divmod(size - more, factor)
+        length = steps * symbol.step
+        if rest or length not in symbol:
             meaning = "" if extent == extent_of(symbol) else f" = {extent}"
             raise IrError(
-                f"{what}: axis {axis}{meaning} is {size}, and {symbol.name} is from {symbol.low} to {symbol.high}",
+                f"{what}: axis {axis}{meaning} is {size}, and {symbol.name} is {symbol.range}",
                 span,
                 code=ValueDoesNotFit,
             )

@@ -40,7 +40,7 @@ def _cut(function: Function, inputs: list[Any], number: int, count: int) -> list
     symbols = symbols_of_params(function)
     if not symbols or count < 2:
         return inputs
-    values = cut_values(function, inputs, {s: s.low + (s.high - s.low) * number // (count - 1) for s in symbols})
+    values = cut_values(function, inputs, {s: s.part(number, count - 1) for s in symbols})
     assert values is not None  # the inputs have the greatest lengths
     return values
 

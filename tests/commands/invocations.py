@@ -155,6 +155,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 -o out --name n7 --emit c", 0, ("out/n7.h:n7_run",)),
     ("build open.relay --entry f --inputs open.npz --shape y=2,3 -o out --name n8 --emit c --missing-constants error", 0,
      ("out/n8.h:n8_run",)),
+    ("build open.relay --entry f --shape x=n<=8:2,3 --shape y=n,3 -o out --name n12 --emit c", 0, ("out/n12.h:N12_N_STEP 2",)),
     ("build net.relay --params w.npz --precision int8 --calibrate x.npz -o out --name n9 --emit c", 0, ("out/n9.c:int8",)),
     ("build model.onnxtxt --dim n=2 --value k=1, --prelude -o out --name n10 --emit c", 0, ("out/n10.h:n10_run",)),
     ("cache", 0, ("out:irtool/builds",)),

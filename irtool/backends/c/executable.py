@@ -88,7 +88,7 @@ def _usage(name: str, entry: HostFunction, has_weights: bool) -> list[str]:
     line = " ".join(arguments)
     lines = [f"usage: {name} {line if len(line) <= _SHOWN else line[:_SHOWN] + ' ...'}"]
     lines += [f"  {name}.bin  the weights; without it, the {name}.bin of this folder"] * has_weights
-    lines += [f"  {s.name.upper()}  a length, {s.low} to {s.high}" for s in symbols]
+    lines += [f"  {s.name.upper()}  a length, {s.range}" for s in symbols]
     for n, s, how in named:
         shape = ", ".join(map(str, s.shape))
         lines.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {s.nbytes} bytes")

@@ -116,7 +116,11 @@ class RunWriter:
 
 def check_lengths(name: str, e: EntryPoint) -> str:
     """The statements that refuse lengths outside of their bounds, and end a run whose outputs have no elements."""
-    out = " || ".join(f"{s.name} < {0 if s in e.empty_at_zero else s.low} || {s.name} > {s.high}" for s in e.symbols)
+    out = " || ".join(
+        f"{s.name} < {0 if s in e.empty_at_zero else s.low} || {s.name} > {s.high}"
+        + (f" || {s.name} % {s.step} != 0" if s.step > 1 else "")
+        for s in e.symbols
+    )
     lines = [f"  if ({out}) return {name.upper()}_{OUT_OF_BOUNDS};\n"] if out else []
     lines += [f"  if ({' || '.join(f'{s.name} == 0' for s in e.empty_at_zero)}) return 0;\n"] if e.empty_at_zero else []
     return "".join(lines)

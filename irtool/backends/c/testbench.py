@@ -35,9 +35,9 @@ def trial_lengths(symbols: Sequence[Symbol]) -> list[dict[Symbol, int]]:
         return [{}]
     trials = [
         {s: s.low for s in symbols},
-        {s: (s.low + s.high) // 2 for s in symbols},
+        {s: s.part(1, 2) for s in symbols},
         {s: s.high for s in symbols},
-        {s: s.low + (s.high - s.low) * (n + 1) // (len(symbols) + 3) for n, s in enumerate(symbols)},
+        {s: s.part(n + 1, len(symbols) + 3) for n, s in enumerate(symbols)},
     ]
     return [t for n, t in enumerate(trials) if t not in trials[:n]]
 

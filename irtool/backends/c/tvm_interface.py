@@ -49,7 +49,7 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
             kind = "MAX_SIZE" if most else "SIZE"
             lines += [f"#define {free_macro(f'{upper}_{n.upper()}', macros)}_{kind} {bound(p.slot.nbytes)}"]
         lines += ["", f"/* {what} tensor pointers. */", f"struct {stem}_{what.lower()}s {{"]
-        fields_of = [f"  int64_t {lengths[s]}; /* {s.low} to {s.high} */" for s in entry.symbols if what == "Input"]
+        fields_of = [f"  int64_t {lengths[s]}; /* {s.range} */" for s in entry.symbols if what == "Input"]
         lines += [*fields_of, *(f"  void *{n};" for n in names)] or ["  void *unused; /* there are none */"]
         lines += ["};", ""]
     lines += [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...symbolic_int import Symbol, SymbolicInt, Undecided, bound, symbolic, symbols_of, value_at
+from ...symbolic_int import Symbol, SymbolicInt, Undecided, bound, extent_of, symbols_of, value_at
 from ...tir.pools import Pool
 from ...tir.program import FAILED, LENGTH_ERROR, Program, Slot
 from ...tir.symbols import symbols_of_function, symbols_of_program
@@ -63,8 +63,8 @@ class EntryPoint(sources.EntryPoint):
 
     @property
     def empty_at_zero(self) -> tuple[Symbol, ...]:
-        """The symbols from 1 on for which 0 leaves no element in any output: a run does nothing then."""
-        return tuple(s for s in self.symbols if s.low == 1 and all(_is_empty(p.slot.shape, s) for p in self.outputs))
+        """The symbols without a least length for which 0 leaves no element in any output: a run does nothing then."""
+        return tuple(s for s in self.symbols if s.least == 0 and all(_is_empty(p.slot.shape, s) for p in self.outputs))
 
 
 def entry_points(
@@ -79,7 +79,7 @@ def entry_points(
     program_symbols = symbols_of_program(program)
     macros.take(
         f"{name.upper()}_{OUT_OF_BOUNDS}",
-        *(f"{m}_{x}" for m in _length_macros(name, program_symbols) for x in ("MIN", "MAX")),
+        *(f"{m}_{x}" for m in _length_macros(name, program_symbols) for x in ("MIN", "MAX", "STEP")),
     )
     entries = []
     for n, entry in enumerate(program.entry_names):
@@ -263,10 +263,13 @@ def _lengths(name: str, entries: Sequence[EntryPoint]) -> list[str]:
     lines[-1] += " */"
     for s, macro in zip(symbols, _length_macros(name, symbols), strict=True):
         lines += [f"#define {macro}_MIN {s.low}", f"#define {macro}_MAX {s.high}"]
+        lines += [f"#define {macro}_STEP {s.step}"] if s.step > 1 else []
     return [
         *lines,
         "",
-        "/* The error of a length outside of its bounds. */",
+        "/* The error of a length outside of its bounds, or that is no multiple of its step. */"
+        if any(s.step > 1 for s in symbols)
+        else "/* The error of a length outside of its bounds. */",
         f"#define {name.upper()}_{OUT_OF_BOUNDS} {LENGTH_ERROR}",
         "",
     ]
@@ -281,7 +284,7 @@ def _length_macros(name: str, symbols: Sequence[Symbol]) -> list[str]:
 def _is_empty(shape: Sequence[int], symbol: Symbol) -> bool:
     """True if the shape has no element when this length is 0, whatever the others are."""
     for d in shape:
-        values = {s: symbolic(s.name, s.low, s.high) for s in symbols_of([d])}
+        values = {s: extent_of(s) for s in symbols_of([d])}
         try:
             if symbol in values and value_at(d, {**values, symbol: 0}) == 0:
                 return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...symbolic_int import Atom, Symbol, SymbolicInt
+from ...symbolic_int import Atom, Symbol, SymbolicInt, whole_lengths
 from .builder import Builder
 
 
@@ -18,7 +18,8 @@ def write_formula(b: Builder, value: int) -> str:
     if not isinstance(value, SymbolicInt):
         return str(value)
     total = ""
-    for factors, coefficient in value.terms.items():
+    for atoms, multiple in value.terms.items():
+        factors, coefficient = whole_lengths(atoms, multiple)
         operands = [*([str(coefficient)] if coefficient != 1 or not factors else []), *(_atom(b, a) for a in factors)]
         term = operands[0]
         for operand in operands[1:]:
@@ -27,7 +28,9 @@ def write_formula(b: Builder, value: int) -> str:
     return total
 
 
-def _atom(b: Builder, atom: Atom) -> str:
+def _atom(b: Builder, atom: Atom | str) -> str:
+    if isinstance(atom, str):
+        return f"%{atom}"
     if isinstance(atom, Symbol):
-        return f"%{atom.name}"
+        return b.value(f"sdiv exact i64 %{atom.name}, {atom.step}", "size")
     return b.value(f"sdiv i64 {write_formula(b, atom.dividend)}, {write_formula(b, atom.divisor)}", "size")

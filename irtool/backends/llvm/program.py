@@ -196,6 +196,9 @@ class ProgramWriter:
             least = 0 if s in e.empty_at_zero else s.low
             _refuse(b, b.value(f"icmp slt i64 %{s.name}, {least}"), LENGTH_ERROR)
             _refuse(b, b.value(f"icmp sgt i64 %{s.name}, {s.high}"), LENGTH_ERROR)
+            if s.step > 1:
+                rest = b.value(f"srem i64 %{s.name}, {s.step}")
+                _refuse(b, b.value(f"icmp ne i64 {rest}, 0"), LENGTH_ERROR)
         for s in e.empty_at_zero:
             _refuse(b, b.value(f"icmp eq i64 %{s.name}, 0"), 0)
         _refuse(b, b.value("icmp eq ptr %arena, null"), 1)

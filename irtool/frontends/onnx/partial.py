@@ -54,7 +54,7 @@ class Symbols:
     def _of_length(self, d: int) -> Numbers:
         """The numbers of an extent that is known, or a formula of lengths."""
         for s in symbols_of([d]):
-            self._named[s.name] = self._named.get(s.name) or self._draw()
+            self._named[s.name] = self._named.get(s.name) or tuple(n * s.step for n in self._draw())
         return tuple(int(value_at(d, {s: self._named[s.name][k] for s in symbols_of([d])})) for k in range(_CHOICES))
 
     def put(self, e: Expr, axis: int, numbers: Numbers) -> Numbers:
