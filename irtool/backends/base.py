@@ -92,6 +92,29 @@ class Reentrant(Protocol):
         """As `Runnable.run`, in a workspace; `function` is the entry point's `run_with`."""
 
 
+@runtime_checkable
+class Stateful(Reentrant, Protocol):
+    """A compiled network with states, in the memory of instances, which are given by their addresses."""
+
+    def begin(self, instance: int) -> None:
+        """Gives the states of an instance their first values."""
+
+    def step_in(
+        self,
+        workspace: Any,
+        instance: int,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        function: str,
+        lengths: Sequence[int] = (),
+    ) -> None:
+        """As `run_in`, for an instance."""
+
+    def transfer_state(self, instance: int, saved: int = 0, restored: int = 0) -> bool:
+        """Saves the states to an address, then takes them from another one, each unless it is 0. False for bytes that are no saved
+        state of this network."""
+
+
 def _any_result(b: Any, arguments: Sequence[Any], result: Any) -> str:
     """No complaint: results are checked where they are used."""
     return ""

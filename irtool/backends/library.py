@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..diagnostics import ToolError
-from ..tir.program import FAILED, LENGTH_ERROR
+from ..tir.program import FAILED, LENGTH_ERROR, OTHER_STATE_ERROR
 from .interface.memory import ALIGNMENT
 
 ERRORS = {
@@ -21,6 +21,7 @@ ERRORS = {
     2: "the weights are not set",
     3: "the weights file cannot be opened or read",
     LENGTH_ERROR: "a length is outside of its bounds",
+    OTHER_STATE_ERROR: "the bytes are no saved state of this network, or damaged",
     FAILED: "a branch was taken that is impossible with the shapes that the program was built for",
 }
 
@@ -90,15 +91,49 @@ class CompiledFunctions:
         lengths: Sequence[int] = (),
     ) -> None:
         """As `run`, in a workspace; `function` is the entry point that takes one (`NAME_run_with`)."""
+        self._run_in(workspace, (), lengths, inputs, outputs, function)
+
+    def step_in(
+        self,
+        workspace: Workspace,
+        instance: int,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        function: str,
+        lengths: Sequence[int] = (),
+    ) -> None:
+        """As `run_in`, for the instance at an address; `function` is `NAME_step_with`."""
+        self._run_in(workspace, (instance,), lengths, inputs, outputs, function)
+
+    def _run_in(
+        self,
+        workspace: Workspace,
+        instance: Sequence[int],
+        lengths: Sequence[int],
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        function: str,
+    ) -> None:
         entry = self._entries_in.get(function)
         if entry is None:
             tensors = [ctypes.c_void_p] * (len(inputs) + len(outputs))
-            own = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int64] * len(lengths)]
+            own: list[Any] = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_void_p] * len(instance)]
+            own += [ctypes.c_int64] * len(lengths)
             entry = self._function(function, [*own, *tensors])
             self._entries_in[function] = entry
-        code = entry(workspace[0], workspace[1], *lengths, *map(_address, inputs), *map(_address, outputs))
+        code = entry(workspace[0], workspace[1], *instance, *lengths, *map(_address, inputs), *map(_address, outputs))
         if code:
             raise _failure(code)
+
+    def begin(self, instance: int) -> None:
+        """Gives the states of the instance at this address their first values."""
+        self._function(f"{self._name}_init", [ctypes.c_void_p])(instance)
+
+    def transfer_state(self, instance: int, saved: int = 0, restored: int = 0) -> bool:
+        """Saves the states of an instance to an address, then takes them from another one, each unless it is 0. False for bytes that
+        are no saved state of this network."""
+        code = self._function(f"{self._name}_state", [ctypes.c_void_p] * 3)(instance, saved or None, restored or None)
+        return code == 0
 
     def _load_weights(self, weights: Path) -> None:
         """Loads the weights. Raises ToolError for a file that cannot be read, or is not the weights file of this library."""

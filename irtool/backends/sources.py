@@ -11,6 +11,9 @@ from typing import Any
 from ..symbolic_int import Symbol
 from ..tir.program import HostFunction, Program, Slot
 
+SAVED_HEAD = 32
+"""Bytes in front of a saved instance."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -26,6 +29,18 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class InstanceMemory:
+    """The bytes of an instance of a network with states, and of a saved one."""
+
+    nbytes: int
+
+    @property
+    def saved_bytes(self) -> int:
+        """Bytes of a saved one."""
+        return SAVED_HEAD + self.nbytes
+
+
+@dataclass(frozen=True)
 class EntryPoint:
     """A function of the network for callers outside: `run` is its symbol.
 
@@ -38,6 +53,9 @@ class EntryPoint:
     inputs: tuple[Parameter, ...]
     outputs: tuple[Parameter, ...]
     run_with: str = ""
+    instance: InstanceMemory | None = None
+    """The memory of what the entry keeps from one step to the next, which its functions take the address of before its tensors; None if
+    it has no states."""
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:
@@ -86,15 +104,15 @@ class Request:
     Attributes:
         name: prefix of files and symbols; one that `Backend.fit_name` leaves unchanged.
         emit: the output, one of the backend's `emits`.
-        sample: the random inputs of an entry with the interpreter's outputs, for values of the lengths that a run decides. Raises IrError if
-            they exceed this machine's memory.
+        samples: the random inputs of an entry with the interpreter's outputs, for values of the lengths that a run decides: of one run, or
+            of consecutive steps where it has states. Raises IrError if they exceed this machine's memory.
         folder: an empty folder in which `emit` may begin the work of `build`; None: it writes only.
         resources: resources to release if the build ends early.
     """
 
     name: str
     emit: str
-    sample: Callable[[HostFunction, Mapping[Symbol, int]], Sample]
+    samples: Callable[[HostFunction, Mapping[Symbol, int]], Sequence[Sample]]
     folder: Path | None = None
     resources: ExitStack = field(default_factory=ExitStack)
 

@@ -30,6 +30,7 @@ from .precision_option import PrecisionChoice, error_line, precision_options, sa
 from .print_options import PrintChoice, print_options
 from .progress import progress_bar, steps_shown
 from .report import summarize
+from .state_option import state_option
 from .tables import drawer
 from .verbosity import is_verbose
 
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
 )
 @precision_options
 @type_options(ARRAYS)
+@state_option
 @click.option(
     "--input",
     "inputs",

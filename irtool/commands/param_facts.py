@@ -43,6 +43,7 @@ class ParamFacts:
         names: of an ONNX model's inputs: their names as parameters.
         fixed: values of parameters that become constants, as on the command line, by name.
         prelude: True if definitions of TVM's prelude may be used without a note.
+        states: inputs that stay in the memory of an instance, each with the output that is its next value.
         image: how images among `single` become arrays; None if they are refused.
     """
 
@@ -56,6 +57,7 @@ class ParamFacts:
     names: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, str] = field(default_factory=dict)
     prelude: bool = False
+    states: Mapping[str, str] = field(default_factory=dict)
     image: ImageRule | None = None
 
     def __bool__(self) -> bool:
@@ -67,6 +69,7 @@ class ParamFacts:
             or self.inputs
             or self.single
             or self.fixed
+            or self.states
             or self.bound
         )
 
@@ -116,7 +119,12 @@ class ParamFacts:
 
         self._check_names(module, entry)
         module = specialize(module, entry, self.shapes, self.dtypes, self.weights, self.values, say or warn)
-        return settle_waiting(module, entry, self.weights)
+        module = settle_waiting(module, entry, self.weights)
+        if not self.states:
+            return module
+        from ..driver.states import with_states
+
+        return with_states(module, entry, self.states)
 
     def _check_names(self, module: Module, entry: str) -> None:
         """Raises IrError for arrays of inputs that belong to no parameter."""
@@ -149,7 +157,10 @@ class ParamFacts:
         from ..symbolic_int import symbols_of
 
         fact_items = (
-            *(sorted(facts.items()) for facts in (self.shapes, self.dtypes, self.single, self.dims, self.fixed)),
+            *(
+                sorted(facts.items())
+                for facts in (self.shapes, self.dtypes, self.single, self.dims, self.fixed, self.states)
+            ),
             symbols_of([*self.dims.values(), *(d for shape in self.shapes.values() for d in shape)]),
         )
         files = (self.params, self.inputs, tuple(self.single.values()))

@@ -15,6 +15,7 @@ from .serving import Serving
 from .signature import Signature
 
 if TYPE_CHECKING:
+    from .instance import Instance
     from .specialize import Special
 
 _graph_executor: Hook[[Artifact], Any] = Hook("driver.graph_executor")
@@ -174,7 +175,8 @@ class Artifact:
         identifiers, `run(x=…, y=…)` says the same as `run({"x": …, "y": …})`.
 
         Returns what the interpreter does: an array, or a tuple of values. Inputs are taken by the interpreter's rule: an array
-        of another dtype is converted where that loses nothing, with a ConversionWarning (see `ir.conversion`).
+        of another dtype is converted where that loses nothing, with a ConversionWarning (see `ir.conversion`). Of a network with
+        states, it is the first step of a new instance.
 
         Raises IrError for a wrong number, shape or dtype of inputs; ToolError where the library cannot be loaded or fails. Of
         a build with `emit="exe"`, the program is run, in a process of its own; `runner` is put before the program, as words: an
@@ -194,6 +196,8 @@ class Artifact:
             return self._run_program(self._program, signature, inputs, runner)
         if runner:
             raise UsageError("a runner runs programs, and this build has none", help="build with emit=exe")
+        if self._entries[entry].states:
+            return self.instance().step(inputs)
         serving = self._serving or self._load()
         if signature.lengths is not None:
             arrays, outputs, lengths = signature.call(inputs)
@@ -202,6 +206,21 @@ class Artifact:
         arrays, outputs = signature.arrays(inputs), signature.outputs()
         serving.run(arrays, outputs, self.report["entries"][entry])
         return signature.result(outputs)
+
+    def instance(self) -> Instance:
+        """A new instance of a network with states (`build(states=…)`): its steps go on from each other. Any number of them share the
+        weights. Raises UsageError for a network without states, and as `run` does."""
+        from .instance import Instance
+
+        entry = next(iter(self._entries), "")
+        if not entry or not self._entries[entry].states:
+            raise UsageError("this build has no states", help='build(module, states={"h": "h_out"})')
+        signature = self._signatures.get(entry)
+        if signature is None:
+            signature = self._signatures[entry] = Signature(entry, self._entries[entry])
+        return Instance(
+            self._serving or self._load(), signature, self.report, self.report["entries"][entry]["run_with"]
+        )
 
     @staticmethod
     def _joined(inputs: Sequence[Any] | Mapping[str, Any], named: dict[str, Any]) -> Mapping[str, Any]:

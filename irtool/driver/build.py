@@ -11,6 +11,7 @@ from .artifact import Artifact
 from .build_options import BuildOptions
 from .extents import with_given_extents
 from .session import BuildInput, Session
+from .states import with_states
 
 P = ParamSpec("P")
 
@@ -28,6 +29,9 @@ def build_with(module: Module | Expr, options: BuildOptions) -> Artifact:
     if options.shapes or options.dims:
         first = options.entry if isinstance(options.entry, str) else options.entry[0]
         module = with_given_extents(Module.of(module), first, options.shapes or {}, options.dims or {})
+    if options.states:
+        first = options.entry if isinstance(options.entry, str) else options.entry[0]
+        module = with_states(Module.of(module), first, options.states)
     build_input = BuildInput.of(module, options.params, options.inputs, options.passes, options.calibration)
     return Session(checked, cache=options.cache, instruments=watching, notes=notes).build(build_input, options.out_dir)
 
@@ -93,6 +97,8 @@ def build(module: Module | Expr, options: BuildOptions) -> Artifact:
         shapes: shapes of parameters of the entry, by name. An extent is a number, or a text such as `"?<=8"` or `"batch<=8"`: a length
             that the run decides, up to that bound.
         dims: the same for dimensions that have names in the model, as `import` and `from_onnx` keep them: `{"seq": "<=512"}`.
+        states: inputs that stay in the memory of an instance, by name, each with the name of the output that is its value in the next
+            step: `{"h": "h_out"}`. An output without a name in the model is `out`, or `out1` by its number. See `Artifact.instance`.
         cache: look for the same build in the user's cache, and keep this one there.
         precision: `bfloat16` or `float16`: operands of products are rounded to it, sums and what is between products stay in
             float32, and so do inputs and results, and layers that the processor does not compute faster, unless

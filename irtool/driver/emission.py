@@ -6,15 +6,16 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import Draw, Request, Sample
 from ..diagnostics import IrError, ToolError, UsageError
-from ..ir import Module
+from ..ir import Module, Var, tuple_leaves
 from ..lower.function_info import storage_report
 from ..schedule.scripts.script import scripted
 from ..schedule.scripts.tuned import tuned
@@ -73,7 +74,7 @@ def emit_files(
     lowered = time.perf_counter()
     with ExitStack() as resources:
         request = Request(
-            name, options.emit, partial(_sample, source, without_weights, options.entries[0]), scratch, resources
+            name, options.emit, partial(_samples, source, without_weights, options.entries[0]), scratch, resources
         )
         sources = backend.emit(program, request)
         emission = Emission(
@@ -143,14 +144,19 @@ def _digests(files: Mapping[str, Content]) -> dict[str, str]:
     return result
 
 
-def _sample(
-    source: Module, weightless: Module, entry: str, function: HostFunction, lengths: Mapping[Symbol, int]
-) -> Sample:
-    """The values that `irtool run` draws for an entry's parameters with its first seed, and the interpreter's results."""
-    import numpy as np
+_STEPS = 4
+"""The steps of a network with states that a test bench takes."""
 
+
+def _samples(
+    source: Module, weightless: Module, entry: str, function: HostFunction, lengths: Mapping[Symbol, int]
+) -> list[Sample]:
+    """The values that `irtool run` draws for an entry's parameters with its first seed, and the interpreter's results; of a network with
+    states, those of the first steps, each with a seed of its own."""
     from ..interp import evaluate
     from ..interp.random_inputs import random_tensors
+    from ..interp.steps import Steps
+    from ..ir.tensor_names import state_outputs
 
     _refuse_to_evaluate(function)
     if lengths:
@@ -159,12 +165,32 @@ def _sample(
         source = with_lengths(source, lengths)
     main, written = source[entry], weightless[entry]
     indices = {p.name: n for n, p in enumerate(written.params)}
-    tensors = random_tensors(main, 0, source, indices)
+    if not function.states:
+        tensors = random_tensors(main, 0, source, indices)
+        return [_sample(tensors, function, lambda values: evaluate(source, values, entry=entry))]
+    steps, states = Steps(source, entry), {p.name for p in state_outputs(main)}
+    samples = []
+    for seed in range(_STEPS):
+        drawn = iter(random_tensors(main, seed, source, indices))
+        tensors = [t for p in main.params for t in _of_param(p, drawn) if p.name not in states]
+        samples.append(_sample(tensors, function, steps.step))
+    return samples
+
+
+def _of_param(p: Var, tensors: Iterator[RandomTensor]) -> list[RandomTensor]:
+    """The tensors of a parameter, taken from those of all."""
+    return list(islice(tensors, len(list(tuple_leaves(p.known_type)))))
+
+
+def _sample(tensors: Sequence[RandomTensor], function: HostFunction, run: Callable[[Sequence[Any]], Any]) -> Sample:
+    """These inputs with the outputs of `run`."""
+    import numpy as np
+
     arrays = [t.values() for t in tensors]
     leaves = iter(arrays)
     values = [_nested(s, leaves) for s in function.param_structures]
     outputs: list[Any] = []
-    stack = [evaluate(source, values, entry=entry)]
+    stack = [run(values)]
     while stack:
         v = stack.pop()
         if isinstance(v, tuple | list):

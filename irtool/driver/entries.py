@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..symbolic_int import Quotient, Symbol, SymbolicInt
-from ..tir.program import PARAM, RESULT, HostFunction, Slot
+from ..tir.program import PARAM, RESULT, STATE, HostFunction, Slot, State
 from ..tir.symbols import symbols_of_function
 
 
@@ -22,6 +22,7 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
         ),
         "params": [[s.name, [_describe(d) for d in s.shape], s.dtype] for s in f.params],
         "results": [[s.name, [_describe(d) for d in s.shape], s.dtype] for s in f.results],
+        **({"states": [_describe_state(s) for s in f.states]} if f.states else {}),
         "structure": f.structure,
         "param_names": f.param_names,
         "param_structures": f.param_structures,
@@ -49,7 +50,18 @@ def read_entry(about: Mapping[str, Any]) -> HostFunction:
         param_structures=list(about["param_structures"]),
         model_inputs=dict(about.get("model_inputs", {})),
         model_outputs=list(about.get("model_outputs", [])),
+        states=[_read_state(s, read_shape) for s in about.get("states", ())],
     )
+
+
+def _describe_state(s: State) -> list[Any]:
+    return [s.name, s.output, [_describe(d) for d in s.slot.shape], s.slot.dtype, s.is_copied]
+
+
+def _read_state(about: Any, read_shape: Callable[[Any], tuple[int, ...]]) -> State:
+    name, output, shape, dtype, is_copied = about
+    slot = Slot(name, read_shape(shape), dtype, STATE)
+    return State(name, output, slot, slot, is_copied=bool(is_copied))
 
 
 def _describe(extent: int) -> Any:

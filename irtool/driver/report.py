@@ -82,6 +82,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         ],
         "buffers": [_in_pool(b, f, program) for f in functions for b in _buffers(f.name, f.body)],
         **_lengths(program),
+        **_states(entry),
         "constants": [
             {"name": c.name, "dtype": c.dtype, "shape": list(c.shape), "bytes": c.nbytes} for c in program.constants
         ],
@@ -97,6 +98,29 @@ def _lengths(program: Program) -> dict[str, Any]:
 def _about(symbol: Symbol) -> dict[str, Any]:
     step = {"step": symbol.step} if symbol.step > 1 else {}
     return {"name": symbol.name, "low": symbol.low, "high": symbol.high, **step}
+
+
+def _states(entry: EntryPoint) -> dict[str, Any]:
+    """The tensors that an instance keeps, and the bytes of an instance and of a saved one."""
+    if not entry.function.states:
+        return {}
+    states = [
+        {
+            "name": s.name,
+            "output": s.output,
+            "shape": _shape(s.slot.shape),
+            "dtype": s.slot.dtype,
+            "bytes": bound(s.slot.nbytes),
+            "copied": s.is_copied,
+        }
+        for s in entry.function.states
+    ]
+    instance = entry.instance
+    return {
+        "states": states,
+        "instance_bytes": instance.nbytes if instance is not None else sum(s["bytes"] for s in states),
+        "saved_bytes": instance.saved_bytes if instance is not None else 0,
+    }
 
 
 def _stage_report(stage: StageChoice) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from ..backends.base import Reentrant, Runnable
+from ..backends.base import Reentrant, Runnable, Stateful
+from ..diagnostics import UsageError
 
 
 class Serving:
@@ -27,6 +28,30 @@ class Serving:
         self._free: list[Any] = []
         self._lock = threading.Lock()
 
+    @property
+    def stateful(self) -> Stateful:
+        """The network, for steps of instances. Raises UsageError for a backend that has none."""
+        if not isinstance(self._network, Stateful):
+            raise UsageError("the backend of this build has no instances of networks with states")
+        return self._network
+
+    def _workspace(self, network: Reentrant) -> Any:
+        try:
+            return self._free.pop()  # one step of the interpreter: no two threads get the same
+        except IndexError:
+            return network.workspace(self._arena_bytes)
+
+    def step(
+        self, instance: int, inputs: Sequence[Any], outputs: Sequence[Any], run_with: str, lengths: Sequence[int] = ()
+    ) -> None:
+        """One step of the instance at an address, by the function of that name. Raises ToolError if it reports an error."""
+        network = self.stateful
+        workspace = self._workspace(network)
+        try:
+            network.step_in(workspace, instance, inputs, outputs, run_with, lengths)
+        finally:
+            self._free.append(workspace)
+
     def run(
         self, inputs: Sequence[Any], outputs: Sequence[Any], entry: dict[str, Any], lengths: Sequence[int] = ()
     ) -> None:
@@ -38,10 +63,7 @@ class Serving:
                 if lengths:
                     return self._network.run(inputs, outputs, entry["run"], lengths)
                 return self._network.run(inputs, outputs, entry["run"])
-        try:
-            workspace = self._free.pop()  # one step of the interpreter: no two threads get the same
-        except IndexError:
-            workspace = self._reentrant.workspace(self._arena_bytes)
+        workspace = self._workspace(self._reentrant)
         try:
             # A build by an irtool that did not say has one name only.
             if lengths:

@@ -31,6 +31,7 @@ from .precision import (
     measure_error,
     unchanged_sentence,
 )
+from .states import has_states
 
 if TYPE_CHECKING:
     from .cache import Key
@@ -146,6 +147,7 @@ class Session:
         source = settle_waiting(require_types(source, options.entries), options.entries[0])
         if build_input.passes:
             source = _transform(source, build_input.passes, options, self.instruments)
+        may_wait = not has_states(source, options.entries) and may_wait
         exact = source
         lowered = Lowered(source)
         if options.precision != EXACT:

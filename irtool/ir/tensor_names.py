@@ -10,6 +10,11 @@ are: a text may have anything in their place, which then names nothing.
 
 `input_dim_names` has the names of extents that are open, for each of the first parameters; an extent without a name has the
 empty string. `output_dim_names` has those of the outputs.
+
+    def @main(%x: …, %h: …, state_outputs=[-1, 1])
+
+`state_outputs` has, for each of the first parameters, the number of the output that is its value in the next call; -1 for others. A build
+keeps such a parameter in the memory of an instance.
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ INPUTS = "input_tensor_names"
 OUTPUTS = "output_tensor_names"
 INPUT_DIMS = "input_dim_names"
 OUTPUT_DIMS = "output_dim_names"
+STATES = "state_outputs"
 
 
 def output_names(f: Function) -> tuple[str, ...]:
@@ -53,6 +59,11 @@ def output_dims(f: Function) -> list[tuple[str, ...]]:
     return _lists(f.attrs.get(OUTPUT_DIMS))
 
 
+def state_outputs(f: Function) -> dict[Var, int]:
+    """The parameters that are states, with the numbers of the outputs that are their next values."""
+    return {p: n for p, n in zip(f.params, _numbers(f.attrs.get(STATES)), strict=False) if n >= 0}
+
+
 def show_named(t: Type | None, names: Sequence[str]) -> str:
     """A type as text, with names in the place of the `?` of open extents: `Tensor[(batch, 3), float32]`."""
     if not isinstance(t, TensorType) or t.is_static or not any(names):
@@ -68,6 +79,8 @@ def without_inputs(attrs: Mapping[str, Any], f: Function, is_gone: Callable[[Var
         remaining[INPUTS] = [n for p, n in zip(f.params, names, strict=False) if not is_gone(p)]
     if dims := _lists(attrs.get(INPUT_DIMS)):
         remaining[INPUT_DIMS] = [list(d) for p, d in zip(f.params, dims, strict=False) if not is_gone(p)]
+    if outputs := _numbers(attrs.get(STATES)):
+        remaining[STATES] = [n for p, n in zip(f.params, outputs, strict=False) if not is_gone(p)]
     return {**attrs, **remaining} if remaining else attrs
 
 
@@ -75,6 +88,12 @@ def _names(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
         return ()
     return tuple(map(str, value))
+
+
+def _numbers(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(v, int) for v in value):
+        return ()
+    return tuple(map(int, value))
 
 
 def _lists(value: Any) -> list[tuple[str, ...]]:

@@ -42,7 +42,7 @@ from .fields import take_fields
 from .function_state import FunctionState
 from .kernels import primitive_of
 from .lowered import lowered_callee
-from .mistakes import NoCounterpart
+from .mistakes import NoCounterpart, StateMismatch
 from .shared import ModuleLowering
 from .values import (
     REFUSED,
@@ -207,6 +207,8 @@ class FunctionLowering(FunctionState):
             return self.kernel(e, function, list(e.args))
         captured: list[Slot] = []
         if isinstance(callee, GlobalVar):
+            if callee.name in self.whole.stateful:
+                raise IrError(f"@{callee.name} has states, and is called", e.span, code=StateMismatch)
             name = self.whole.enqueue(callee.name)
         else:
             name, captured = self.whole.lift(callee, self.name)

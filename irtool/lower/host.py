@@ -15,13 +15,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..diagnostics import IrError
-from ..ir import Module
+from ..ir import Function, Module
+from ..ir.tensor_names import state_outputs
 from ..tir.program import HostFunction, Program, runs_of
 from ..tir.vector_target import USUAL, VectorTarget
 from .arguments import bind_constant_arguments
 from .function import FunctionLowering
 from .loops import loop_tail_calls
 from .shared import ModuleLowering
+from .states import keep_states
 
 
 class DependsOnValues(IrError):
@@ -38,10 +40,16 @@ def lower_module(module: Module, entries: Iterable[str] = ("main",), target: Vec
     whole, names = ModuleLowering(module, target), list(entries)
     for name in names:
         whole.enqueue(name)
+        f = module[name]
+        if isinstance(f, Function) and state_outputs(f):
+            whole.stateful.add(name)
     functions: dict[str, HostFunction] = {}
     while whole.waiting:
         name, closure, captured = whole.waiting.pop()
-        functions[name] = FunctionLowering(whole, name, closure, captured).lower()
+        lowered = FunctionLowering(whole, name, closure, captured).lower()
+        functions[name] = (
+            keep_states(closure.function, lowered) if name in whole.stateful and not whole.problems else lowered
+        )
     if whole.problems:
         kind = DependsOnValues if whole.depends_on_values else IrError
         raise kind(list(dict.fromkeys(whole.problems)))

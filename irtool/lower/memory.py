@@ -20,6 +20,7 @@ from ..tir.kernel import Kernel
 from ..tir.mistakes import PoolsTooSmall
 from ..tir.pools import Pool
 from ..tir.program import (
+    STATE,
     TEMP,
     Again,
     Branch,
@@ -40,6 +41,7 @@ from .cycles import components
 from .placing import ALIGNMENT, Interval, align, largest_live, place
 from .pools import place_in_pools
 from .sharing import Moves, share_in_place, share_moved
+from .states import settle_states
 from .workspace import Stages, Workspace, plan_workspace
 
 
@@ -125,8 +127,9 @@ class _Frame:
 
     def plan(self) -> None:
         """Gives everything in the frame its offset."""
-        self._walk()
         stages = {kernel: w.stages for kernel, w in self.workspaces.items()}
+        settle_states(self.function, stages, self.function.deep)
+        self._walk()
         groups = share_in_place(self.ordered, self.intervals, stages)
         share_moved(self.ordered, self.moves, self.intervals, groups, stages)
         items = [*dict.fromkeys(groups.values()), *(i for _, i in self.scratch)]
@@ -282,7 +285,11 @@ def _note_overlaps(s: RunKernel, stages: Stages) -> None:
     overlaps = s.kernel.placement.overlapping
     for i, o in stages.in_turn:
         a, b = s.inputs[i].resolve(), s.outputs[o].resolve()
-        if a.kind != TEMP or b.kind != TEMP or (i, o) in overlaps:
+        if (i, o) in overlaps:
+            continue
+        if a is b and a.kind == STATE:
+            overlaps.append((i, o))
+        if a.kind != TEMP or b.kind != TEMP:
             continue
         assert a.offset is not None and b.offset is not None
         if a.offset < b.offset + align(bound(b.nbytes)) and b.offset < a.offset + align(bound(a.nbytes)):

@@ -52,3 +52,20 @@ def @main(%x: Tensor[(4), int4]) {
 }
 """
     command = "build --emit=c --no-cache -o %t %s"
+
+
+@code("E0605")
+class StateMismatch(Code):
+    """A state whose next value cannot take its place.
+
+    `state_outputs` (`build --state`) says which output is the next value of a parameter: a tensor of the same shape and dtype, and of no
+    other parameter. A function with states is an entry, which no function calls.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%h: Tensor[(4), float32], state_outputs=[0]) {
+  concatenate((%h, %h))
+}
+"""
+    command = "build --emit=c --no-cache -o %t %s"

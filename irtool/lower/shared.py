@@ -22,6 +22,7 @@ class ModuleLowering:
         in_place: calls lowered in place so far.
         free_variables: of the local functions that have been met.
         constants: their slots, in the order found.
+        stateful: entries with states.
         waiting: functions to lower: the name in the program, the function, and the slots that calls hand over behind arguments.
     """
 
@@ -37,6 +38,7 @@ class ModuleLowering:
         self._named: dict[str, int] = {}
         self._constants_of: dict[Constant, Slot] = {}
         self.waiting: list[tuple[str, Closure, list[Slot]]] = []
+        self.stateful: set[str] = set()
         self._queued: set[str] = set()
         self._lifted: dict[int, str] = {}
         self._captures = Captures()

@@ -101,7 +101,7 @@ def share_in_place(
             a, b = group[source], group[out]
             if a is b or a.last != max(written_at, until) or b.first != written_at or a.size != b.size:
                 continue
-            if not _in_place(s, source, o):
+            if not may_lie_in(s, source, o):
                 continue
             # The output's interval has one slot (it begins here); it joins the input's.
             a.last = max(a.last, b.last)
@@ -112,7 +112,7 @@ def share_in_place(
     return group
 
 
-def _in_place(s: RunKernel, source: Slot, o: int) -> bool:
+def may_lie_in(s: RunKernel, source: Slot, o: int) -> bool:
     """True if the output may lie where the slot does, as whichever inputs the kernel gets it."""
     allowed = {i for i, out in s.kernel.in_place if out == o}
     return all(i in allowed for i, x in enumerate(s.inputs) if x.resolve() is source)
@@ -177,6 +177,6 @@ def _made_in_place(
     kernel may make it in the place of the target."""
     first = [makers[m] for m in members if m in makers and intervals[m].first == begun]
     return bool(first) and all(
-        time <= m.end and _in_place(m.step, target, m.output) and any(x.resolve() is target for x in m.step.inputs)
+        time <= m.end and may_lie_in(m.step, target, m.output) and any(x.resolve() is target for x in m.step.inputs)
         for m in first
     )

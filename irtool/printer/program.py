@@ -87,7 +87,7 @@ class _HostPrinter:
 
     def function(self, f: HostFunction) -> str:
         """`@name = host(…) -> (…) { … }`, with its frame and its temporaries first."""
-        slots = list(dict.fromkeys(s.resolve() for s in (*f.params, *f.results, *_slots(f.body))))
+        slots = list(dict.fromkeys(s.resolve() for s in (*f.outer, *_slots(f.body))))
         own = [s for s in slots if s not in self.constants]
         self.names = {
             **{s: f"@{n}" for s, n in self.constants.items()},
@@ -96,6 +96,8 @@ class _HostPrinter:
         params = ", ".join(self._declared(s) for s in f.params)
         results = ", ".join(self._declared(s) for s in f.results)
         self.lines = [f"@{f.name} = host({params}) -> ({results}) {{"]
+        for state in f.states:
+            self.lines.append(f"  state {self._declared(state.slot)} = {self._name(state.next)}")
         if f.frame_bytes:
             deep = ", frames of what it calls behind it" if f.deep else ""
             self.lines.append(f"  frame {f.frame_bytes}{deep}")

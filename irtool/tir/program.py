@@ -14,7 +14,7 @@ from .kernel import Kernel
 from .pools import Pool
 from .stmt import Buffer
 
-PARAM, RESULT, TEMP, CONSTANT = "param", "result", "temp", "constant"
+PARAM, RESULT, STATE, TEMP, CONSTANT = "param", "result", "state", "temp", "constant"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Derivation:
 class Slot:
     """Memory for one tensor, row-major.
 
-    `kind`: `param` and `result` belong to the caller, `constant` is read-only data, `temp` has an `offset` in the
+    `kind`: `param` and `result` belong to the caller, `state` to an instance of the network, `constant` is read-only data, `temp` has an `offset` in the
     function's frame once memory is planned. `forward` is the slot that took this one's place, if any. The data of a constant
     are an array, or a `derivation` of those of another one: packed weights are made when they are stored, and not kept.
     """
@@ -172,6 +172,9 @@ class Fail(_Invocation):
 LENGTH_ERROR = 4
 """The error of an entry point for a length outside of its bounds."""
 
+OTHER_STATE_ERROR = 7
+"""The error of bytes that are no saved state of a network."""
+
 FAILED = 5
 """What an entry point returns where a branch is taken that is impossible with the program's shapes."""
 
@@ -260,6 +263,27 @@ Step = RunKernel | CallFunction | Fail | Branch | CopySlot | Loop | Again
 
 
 @dataclass(eq=False)
+class State:
+    """A tensor that an instance keeps from one step of an entry to the next.
+
+    Attributes:
+        name: of the parameter whose value it is when a step begins.
+        output: of the result whose value it is when a step ends.
+        slot: its memory.
+        next: the slot of the value when a step ends: another name of `slot` once memory is planned.
+        first: a constant with the value when an instance begins; None for zeros.
+        is_copied: whether a step computes the next value elsewhere, and copies it at its end.
+    """
+
+    name: str
+    output: str
+    slot: Slot
+    next: Slot
+    first: Slot | None = None
+    is_copied: bool = False
+
+
+@dataclass(eq=False)
 class HostFunction:
     """One first-order function.
 
@@ -274,6 +298,7 @@ class HostFunction:
         in_pools: its frame lies in all the pools, one behind the other; otherwise it lies whole in one of them.
         model_inputs: names of parameters by those that they have in the model that the function was made from, where these differ.
         model_outputs: the names of the results in that model, in order; fewer, or none, where they are not known.
+        states: of an entry, what instances keep between steps; `params` and `results` are those of the caller alone.
     """
 
     name: str
@@ -293,6 +318,18 @@ class HostFunction:
     deep: bool = False
     model_inputs: dict[str, str] = field(default_factory=dict)
     model_outputs: Sequence[str] = ()
+    states: list[State] = field(default_factory=list)
+
+    @property
+    def outer(self) -> list[Slot]:
+        """The slots outside of its frame: parameters, results and states."""
+        ends = (slot for s in self.states for slot in (s.slot, s.next, s.first) if slot is not None)
+        return [*self.params, *self.results, *ends]
+
+    @property
+    def arguments(self) -> list[Slot]:
+        """The slots that it is handed: parameters, results, and the memory of states."""
+        return [*self.params, *self.results, *(s.slot for s in self.states)]
 
     def result_name(self, n: int, other: str = "out") -> str:
         """The public name of a result: its name in the model, or else `out`, or `out0`, `out1`, … of several."""
@@ -410,7 +447,7 @@ def constants_in_use(program: Program) -> list[Slot]:
     """The constants that some step reads, in the order that the program has them in."""
     read: set[Slot] = set()
     for f in program.functions.values():
-        read.update(slot.resolve() for slot in f.results)
+        read.update(slot.resolve() for slot in f.outer)
         for s in steps(f.body):
             read.update(slot.resolve() for slot in s.reads)
     return [c for c in program.constants if c in read]

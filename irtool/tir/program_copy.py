@@ -29,7 +29,14 @@ def copy_program(program: Program) -> Program:
     for name, f in program.functions.items():
         body: list[Any] = []
         functions[name] = replace(
-            f, params=[slot(s) for s in f.params], results=[slot(s) for s in f.results], body=body
+            f,
+            params=[slot(s) for s in f.params],
+            results=[slot(s) for s in f.results],
+            states=[
+                replace(s, slot=slot(s.slot), next=slot(s.next), first=None if s.first is None else slot(s.first))
+                for s in f.states
+            ],
+            body=body,
         )
         waiting = [(f.body, body)]
         while waiting:

@@ -57,7 +57,7 @@ def recursion_bytes(program: Program) -> int:
 
 def _host_frame(f: HostFunction) -> int:
     arguments = max((len(s.reads) + len(s.writes) for s in steps(f.body) if isinstance(s, RunKernel)), default=0)
-    return _HOST_FRAME + _POINTER * (len(f.params) + len(f.results) + arguments)
+    return _HOST_FRAME + _POINTER * (len(f.outer) + arguments)
 
 
 def array_bytes(program: Program) -> int:

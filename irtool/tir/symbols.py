@@ -28,8 +28,8 @@ def _extents(kernel: Kernel) -> Iterator[int]:
 
 
 def symbols_of_function(function: HostFunction) -> list[Symbol]:
-    """The symbols in the shapes of its parameters and results, in the order in which they appear."""
-    return symbols_of(d for slot in (*function.params, *function.results) for d in slot.shape)
+    """The symbols in the shapes of its parameters, results and states, in the order in which they appear."""
+    return symbols_of(d for slot in function.outer for d in slot.shape)
 
 
 def symbols_of_program(program: Program) -> list[Symbol]:

@@ -21,6 +21,9 @@ def @f(%x, %y: Tensor[(?, 3), float32], %w: Tensor[(3, 3), float32]) {
 """
 ANY = '#[version = "0.0.5"]\ndef @main(%y: Tensor[(?, 3), float32]) { exp(%y) }\n'
 LET = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) {\n  let %a = exp(%x);\n  add(%a, meta[relay.Constant][0] /* ty=Tensor[(2), float32] */)\n}\n'
+STATE = """#[version = "0.0.5"]
+def @main(%x: Tensor[(3), float32], %h: Tensor[(3), float32]) { %0 = add(%x, %h); (tanh(%0), %0) }
+"""
 OTHER = NET.replace("nn.relu", "tanh")
 UGLY = NET.replace("  %0", "%0")
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
@@ -70,6 +73,7 @@ def write_files(folder: Path) -> None:
         "net": NET,
         "open": OPEN,
         "let": LET,
+        "state": STATE,
         "other": OTHER,
         "ugly": UGLY,
         "any": ANY,
@@ -158,6 +162,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build open.relay --entry f --shape x=n<=8:2,3 --shape y=n,3 -o out --name n12 --emit c", 0, ("out/n12.h:N12_N_STEP 2",)),
     ("build net.relay --params w.npz --precision int8 --calibrate x.npz -o out --name n9 --emit c", 0, ("out/n9.c:int8",)),
     ("build model.onnxtxt --dim n=2 --value k=1, --prelude -o out --name n10 --emit c", 0, ("out/n10.h:n10_run",)),
+    ("build state.relay --state h=out1 -o out --name n12 --emit c", 0, ("out/n12.h:int n12_step(struct n12_net *net",)),
     ("cache", 0, ("out:irtool/builds",)),
     ("cache list --older-than 30 --json", 0, ('out:"builds"',)),
     ("cache clear --older-than 30", 0, ("out:removed",)),

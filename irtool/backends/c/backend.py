@@ -254,6 +254,8 @@ class C(Backend):
             files[f"{name}{KINDS[kind]}"] = [made_for.encode()]
         further_files: list[str] = []
         if self.api == "tvm" or request.emit == "mlf":
+            if entry.instance is not None:
+                raise UsageError("TVM's interface has no states", help="build with api=flat, and not with emit=mlf")
             interface = write_tvm_interface(name, entry, text.arena_bytes, bool(text.weights))
             files[f"{interface.stem}.h"] = [interface.header.encode()]
             files[f"{interface.stem}.c"] = [interface.source.encode()]
@@ -262,11 +264,11 @@ class C(Backend):
         if self.testbench:
             main = f"{name}_test.c"
             narrow = {b.dtype for k in program.kernels for b in k.params}
-            trials = [(values, request.sample(entry.function, values)) for values in trial_lengths(entry.symbols)]
+            trials = [(v, s) for v in trial_lengths(entry.symbols) for s in request.samples(entry.function, v)]
             files[main] = [write_testbench(name, entry, trials, bool(text.weights), narrow).encode()]
         elif request.emit == "exe":
             main = f"{name}_main.c"
-            files[main] = [write_main(name, entry.function, bool(text.weights)).encode()]
+            files[main] = [write_main(name, entry, bool(text.weights)).encode()]
         return CSources(
             files,
             text.entries,

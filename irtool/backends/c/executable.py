@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
-from ...symbolic_int import SymbolicInt, bound
-from ...tir.program import HostFunction, Slot
-from ...tir.symbols import symbols_of_function
-from ..c_types import enclose, stored_type
+from ...symbolic_int import bound
+from ..c_types import stored_type
+from ..interface.entry import EntryPoint
 from ..interface.names import sanitize
 from . import static_memory
+from .file_steps import byte_count, read_and_write_steps, take_steps
 
 _SHOWN = 1000
 """The most characters of the usage line: C99 requires compilers to accept 4095 in a string."""
 
 
-def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
+def write_main(name: str, entry_point: EntryPoint, has_weights: bool) -> str:
     """A C program that reads each input from a raw file and writes each output to one, in parameter order::
 
         NAME [NAME.bin] [LENGTH …] x.raw … out.raw …
 
-    Each length that a run decides is a number, in the order of the parameters of `NAME_run`.
+    Each length that a run decides is a number, in the order of the parameters of `NAME_run`. For a network with states, a file has the
+    values of any number of steps, one behind the other.
 
     `-h` and `--help` print the contents of each file. Exit code: 0, 1 (not enough memory), 2 (the weights are not this program's,
     or damaged), 3 (a file cannot be read or written, or has the wrong size), 4 (wrong number of files, or a length outside of its bounds).
     """
-    symbols = symbols_of_function(entry)
+    entry, symbols = entry_point.function, entry_point.symbols
     tensors = [(f"in{n}", s, "rb") for n, s in enumerate(entry.params)]
     tensors += [(f"out{n}", s, "wb") for n, s in enumerate(entry.results)]
     lines = [f'#include "{name}.h"', "#include <stdio.h>", "#include <string.h>", ""]
     lines[2:2] = ["#include <stdlib.h>"] if symbols else []
+    transfer = _TRANSFER if entry_point.instance is None else read_and_write_steps(entry_point, tensors)
     declared, prepared = static_memory.tensors(
         [(n, stored_type(s.dtype), bound(s.size), bound(s.nbytes)) for n, s, _ in tensors]
     )
-    lines += [*declared, "", *_usage(name, entry, has_weights), "", *_TRANSFER, "", "int main(int argc, char **argv) {"]
+    lines += [
+        *declared,
+        "",
+        *_usage(name, entry_point, has_weights),
+        "",
+        *transfer,
+        "",
+        "int main(int argc, char **argv) {",
+    ]
     lines += ["  int next = 1, code;"]
     if has_weights:
         lines += [f'  const char *weights = "{name}.bin";']
@@ -58,32 +68,30 @@ def write_main(name: str, entry: HostFunction, has_weights: bool) -> str:
             f"  {s.name} = atoll(argv[next++]);",
             f"  if ({s.name} < {s.low} || {s.name} > {s.high}) {{ usage(stderr); return 4; }}",
         ]
+    if entry_point.instance is not None:
+        return "\n".join([*lines, *take_steps(entry_point, tensors), "}", ""])
     lines += [
-        f"  if (!transfer(argv[next++], 0, {n}, {_bytes(s)})) return 3;" for n, s, mode in tensors if mode == "rb"
+        f"  if (!transfer(argv[next++], 0, {n}, {byte_count(s)})) return 3;" for n, s, mode in tensors if mode == "rb"
     ]
     lines += [
         f"  code = {name}_run({', '.join([*(s.name for s in symbols), *(n for n, _, _ in tensors)])});",
         '  if (code) { fprintf(stderr, "the workspace is too small\\n"); return code; }',
     ]
     lines += [
-        f"  if (!transfer(argv[next++], 1, {n}, {_bytes(s)})) return 3;" for n, s, mode in tensors if mode == "wb"
+        f"  if (!transfer(argv[next++], 1, {n}, {byte_count(s)})) return 3;" for n, s, mode in tensors if mode == "wb"
     ]
     if not tensors:
         lines.append("  (void)next;")
     return "\n".join([*lines, "  return 0;", "}", ""])
 
 
-def _bytes(s: Slot) -> str:
-    """The bytes of a tensor in C, for the lengths of the run."""
-    return f"(size_t){enclose(str(s.nbytes))}" if isinstance(s.nbytes, SymbolicInt) else f"{s.nbytes}u"
-
-
-def _usage(name: str, entry: HostFunction, has_weights: bool) -> list[str]:
+def _usage(name: str, entry_point: EntryPoint, has_weights: bool) -> list[str]:
     """A function that prints the usage of the program, a line for each file."""
+    entry, symbols = entry_point.function, entry_point.symbols
+    each = "" if entry_point.instance is None else " for each step"
     outputs = [sanitize(entry.result_name(n)) for n in range(len(entry.results))]
     named = [(f"{sanitize(s.name)}.raw", s, "read") for s in entry.params]
     named += [(f"{n}.raw", s, "written") for n, s in zip(outputs, entry.results, strict=True)]
-    symbols = symbols_of_function(entry)
     arguments = [f"[{name}.bin]"] * has_weights + [s.name.upper() for s in symbols] + [n for n, _, _ in named]
     line = " ".join(arguments)
     lines = [f"usage: {name} {line if len(line) <= _SHOWN else line[:_SHOWN] + ' ...'}"]
@@ -91,7 +99,7 @@ def _usage(name: str, entry: HostFunction, has_weights: bool) -> list[str]:
     lines += [f"  {s.name.upper()}  a length, {s.range}" for s in symbols]
     for n, s, how in named:
         shape = ", ".join(map(str, s.shape))
-        lines.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {s.nbytes} bytes")
+        lines.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {s.nbytes} bytes{each}")
     lines.append("exit code: 0, 1 not enough memory, 2 other or damaged weights, 3 a file, 4 wrong usage")
     return ["static void usage(FILE *to) {", *(f'  fputs("{t}\\n", to);' for t in lines), "}"]
 

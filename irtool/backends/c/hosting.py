@@ -11,6 +11,7 @@ from ...tir.program import (
     FAILED,
     PARAM,
     RESULT,
+    STATE,
     Again,
     Branch,
     CallFunction,
@@ -53,6 +54,7 @@ class HostWriter:
         self.names = names.inner(ARENA, END, POOLS, WORKER, *self.symbols)
         self.places: dict[Slot, str] = {s: self.names.fresh(s.name) for s in function.params}
         self.places.update({s: self.names.fresh(s.name) for s in function.results})
+        self.places.update({s.slot: self.names.fresh(s.slot.name) for s in function.states})
         steps_of_body = steps(function.body)
         self.error = self.names.fresh("error") if any(isinstance(s, CallFunction) for s in steps_of_body) else ""
         self.next_body = (
@@ -71,6 +73,7 @@ class HostWriter:
         params = [f"int64_t {s}" for s in self.symbols]
         params += [f"const {stored_type(s.dtype)} *{self.places[s]}" for s in f.params]
         params += [f"{stored_type(s.dtype)} *{self.places[s]}" for s in f.results]
+        params += [f"{stored_type(s.slot.dtype)} *{self.places[s.slot]}" for s in f.states]
         params += self.frame.declarations
         params += [f"irt_worker *{WORKER}"] if self.in_team else []
         return f"static int {self.variant.functions[f.name]}({', '.join(params)})"
@@ -83,7 +86,7 @@ class HostWriter:
         if self.checks_frame and (check := self.frame.check()):
             lines.append(check)
             self.used |= {ARENA, END}
-        handed = [*(self.places[s] for s in (*f.params, *f.results)), *self.frame.names]
+        handed = [*map(self.places.__getitem__, f.arguments), *self.frame.names]
         lines += [f"  (void){n};" for n in handed if n not in self.used]
         lines += [f"  (void){n};" for n in self.symbols]
         lines += [f"  (void){WORKER};"] if self.in_team else []
@@ -157,7 +160,7 @@ class HostWriter:
             return self.constant(slot)
         name = self.places.get(slot)
         if name is None:
-            assert slot.kind not in (PARAM, RESULT)
+            assert slot.kind not in (PARAM, RESULT, STATE)
             name = self.places[slot] = self.names.fresh(slot.name)
             self.used.add(self.frame.begin)
             t = stored_type(slot.dtype)

@@ -26,6 +26,7 @@ from ..interface.kernel_comment import describe
 from ..interface.memory import arena_bytes, recursion_depth
 from ..interface.names import Identifiers
 from ..interface.pools import WorkspacePool, size_macros, struct, workspace_pools
+from ..interface.states import OF_INSTANCES
 from ..interface.symbols import constant_symbol, kernel_symbol
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
 from . import opaque, weights
@@ -35,6 +36,7 @@ from .hosting import HostWriter
 from .nest import KernelWriter
 from .runs import RunWriter, storages
 from .runtime import runtime
+from .states import define_functions
 from .team import REGION_WORK, count_threads, run_together
 from .units import Named, Units
 from .variant import Variant, section
@@ -155,7 +157,8 @@ class _Writer:
             *_LEVELS,
             "threads",
         )
-        self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in own))
+        instances = OF_INSTANCES if any(f.states for f in program.functions.values()) else ()
+        self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in (*own, *instances)))
         self.constants: dict[Slot, str] = {}
         self.offsets = weights_file.offsets(program.constants) if self.keep == weights_file.FILE else {}
         self.levels: list[ProcessorLevel] = []
@@ -188,6 +191,9 @@ class _Writer:
         entries = entry_points(self.program, self.name, self.names, [p.pool for p in self.constant_pools.pools])
         host = "\n".join(self._functions())
         runs = "\n".join(self._run(e) for e in entries)
+        for e in entries:
+            if e.instance is not None:
+                runs += "\n" + define_functions(e.instance, self.constants.__getitem__)
         higher = self.variants[1:]
         mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
         top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
@@ -410,7 +416,8 @@ class _Writer:
         memory = writer.memory_of(v.program.functions[e.function.name])
         lengths = [s.name if s in e.symbols else str(s.low) for s in symbols_of_program(v.program)]
         tensors = [p.name for p in e.tensors]
-        arguments = [*lengths, *tensors, *memory, *(["worker"] if self.in_team else [])]
+        states = [f"{e.instance.variable}->{f.name}" for f in e.instance.fields] if e.instance is not None else []
+        arguments = [*lengths, *tensors, *states, *memory, *(["worker"] if self.in_team else [])]
         return f"{v.functions[e.function.name]}({', '.join(arguments)})"
 
     def _enter(self, each: str, arguments: str) -> str:

@@ -62,14 +62,22 @@ def write_testbench(
     ]
     declared, prepared = static_memory.tensors(arrays)
     lines += declared
+    lines += [f"static struct {name}_net instance;"] if entry.instance is not None else []
     tries = [
-        _Try(entry, values, sample, half_types, f"_{n}" if values else "") for n, (values, sample) in enumerate(trials)
+        _Try(entry, values, sample, half_types, f"_{n}" if len(trials) > 1 else "")
+        for n, (values, sample) in enumerate(trials)
     ]
     inputs = [x for t in tries for x in t.inputs]
     lines += [line for t in tries for line in t.tables()]
     used = {p.slot.dtype for p in entry.outputs}
     support = definitions([*draws.helpers(inputs), *(h for dtype, h in FROM_BITS.items() if dtype in used)])
-    lines += [*(INLINE if support else ("",)), *support, *draws.generator(inputs), "", *_COMPARE]
+    lines += [
+        *(INLINE if support else ("",)),
+        *support,
+        *draws.generator(inputs),
+        "",
+        *(_COMPARE if entry.outputs else ()),
+    ]
     lines += ["int main(int argc, char **argv) {", "  unsigned long i;", "  int code, wrong = 0;", *prepared]
     if has_weights:
         lines += [
@@ -78,6 +86,7 @@ def write_testbench(
         ]
     else:
         lines += ["  (void)argc;", "  (void)argv;"]
+    lines += [f"  {name}_init(&instance);"] if entry.instance is not None else []
     lines += [line for t in tries for line in t.statements()]
     lines += ['  printf("%s: %d elements differ\\n", wrong ? "FAILED" : "passed", wrong);']
     return "\n".join([*lines, "  return wrong != 0;", "}", ""])
@@ -115,7 +124,8 @@ class _Try:
         lines: list[str] = []
         for p, value in self.inputs:
             lines += draws.fill(p, value, value_at(p.slot.size, self.values), self.suffix)
-        arguments = [str(self.values[s]) for s in self.entry.symbols]
+        arguments = ["&instance"] if self.entry.instance is not None else []
+        arguments += [str(self.values[s]) for s in self.entry.symbols]
         arguments += [p.name + "_data" for p in self.entry.tensors]
         lines += [
             f"  code = {self.entry.run}({', '.join(arguments)});",

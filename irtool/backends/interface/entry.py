@@ -14,6 +14,7 @@ from ..c_types import stored_type
 from .comment import comment
 from .memory import ALIGNMENT, STATIC_LIMIT
 from .names import Identifiers, sanitize
+from .states import OTHER_STATE, Instance, declare_functions, declare_instance, instance_of
 
 OUT_OF_BOUNDS = "OUT_OF_BOUNDS"
 """The name, behind that of the program, of the error of a length beyond its bounds."""
@@ -43,6 +44,8 @@ class EntryPoint(sources.EntryPoint):
     run_in_pools: str = ""
     symbols: tuple[Symbol, ...] = ()
     """The lengths that a run decides, in the order in which shapes of its tensors have them first."""
+    instance: Instance | None = None
+    """What a step keeps for the next one."""
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:
@@ -51,7 +54,8 @@ class EntryPoint(sources.EntryPoint):
     @property
     def declarations(self) -> str:
         """`const float *x, float *out`; empty without inputs and outputs."""
-        parameters = [f"int64_t {s.name}" for s in self.symbols]
+        parameters = [] if self.instance is None else [self.instance.declaration]
+        parameters += [f"int64_t {s.name}" for s in self.symbols]
         parameters += [f"const {stored_type(p.slot.dtype)} *{p.name}" for p in self.inputs]
         parameters += [f"{stored_type(p.slot.dtype)} *{p.name}" for p in self.outputs]
         return ", ".join(parameters)
@@ -59,7 +63,8 @@ class EntryPoint(sources.EntryPoint):
     @property
     def arguments(self) -> str:
         """`x, out`."""
-        return ", ".join((*(s.name for s in self.symbols), *(p.name for p in self.tensors)))
+        instance = [] if self.instance is None else [self.instance.variable]
+        return ", ".join((*instance, *(s.name for s in self.symbols), *(p.name for p in self.tensors)))
 
     @property
     def empty_at_zero(self) -> tuple[Symbol, ...]:
@@ -72,7 +77,7 @@ def entry_points(
 ) -> list[EntryPoint]:
     """The entry points of a program, `NAME_run` first; functions get their names from `names`. Pools have macros of their own.
 
-    The first entry is `NAME_run`; another one, `@encode`, is `NAME_run_encode`.
+    The first entry is `NAME_run`, or `NAME_step` if it has states; another one, `@encode`, is `NAME_run_encode`.
     """
     of_pools = [f"{p.name.upper()}_POOL" for p in (*program.pools, *constant_pools)]
     macros = Identifiers(*(f"{name.upper()}_{m}{s}" for m in (*_SHARED_MACROS, *of_pools) for s in ("", "_SIZE")))
@@ -84,17 +89,28 @@ def entry_points(
     entries = []
     for n, entry in enumerate(program.entry_names):
         f = program.functions[entry]
-        run = f"{name}_run" if n == 0 else names.fresh(f"{name}_run_{sanitize(entry)}")
+        verb = "step" if f.states else "run"
+        run = f"{name}_{verb}" if n == 0 else names.fresh(f"{name}_run_{sanitize(entry)}")
         local = names.inner(
             *_STANDARD, *_LOCAL, *(s.name for s in program_symbols), *(_IN_POOLS if program.pools else ())
         )
+        instance = instance_of(f, name, local.fresh("net")) if f.states else None
         prefix = name.upper() + ("" if n == 0 else "_" + run[len(name) + 5 :].upper())
         inputs = [_parameter(s, s.name, prefix, local, macros) for s in f.params]
         outputs = [_parameter(s, f.result_name(k), prefix, local, macros) for k, s in enumerate(f.results)]
-        with_arena = f"{name}_run_with" if n == 0 else names.fresh(f"{run}_with")
+        with_arena = f"{name}_{verb}_with" if n == 0 else names.fresh(f"{run}_with")
         in_pools = names.fresh(f"{run}_in_pools") if program.pools else ""
         entries.append(
-            EntryPoint(f, run, tuple(inputs), tuple(outputs), with_arena, in_pools, tuple(symbols_of_function(f)))
+            EntryPoint(
+                f,
+                run,
+                tuple(inputs),
+                tuple(outputs),
+                with_arena,
+                instance,
+                run_in_pools=in_pools,
+                symbols=tuple(symbols_of_function(f)),
+            )
         )
     return entries
 
@@ -156,11 +172,14 @@ def write_header(
     lines += _lengths(name, entries)
     for e in entries:
         lines += _macros(e)
+        lines += declare_instance(e.instance) if e.instance is not None else []
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     lines += ["/* Every function returns 0, or an error:"]
     lines += [f" * {FAILED}: a branch was taken that is impossible with the shapes of this program,"] if fails else []
     if any(e.symbols for e in entries):
         lines.append(f" * {upper}_{OUT_OF_BOUNDS}: a length is outside of its bounds (nothing is written),")
+    if any(e.instance is not None for e in entries):
+        lines.append(f" * {upper}_{OTHER_STATE}: the bytes are no saved state of this network (nothing is restored),")
     what = "too small, here or for so deep a recursion" if deep else "too small (nothing is written)"
     lines += [f" * 1: the workspace is {what}" + ("" if weights_bytes else ". */")]
     if weights_bytes:
@@ -178,6 +197,23 @@ def write_header(
             f"int {name}_set_weights(const void *bytes);",
         ]
     lines += pool_struct
+    lines += _runs(name, entries, arena_bytes)
+    if levels:
+        lines += [
+            "",
+            f"/* The level of processors whose kernels run here: one of {', '.join(levels)}. IRT_LEVEL in the",
+            " * environment names the highest that may be chosen. */",
+            f"const char *{name}_level(void);",
+        ]
+    lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
+    return "\n".join(lines)
+
+
+def _runs(name: str, entries: Sequence[EntryPoint], arena_bytes: int) -> list[str]:
+    """Declarations of the functions that run an entry or take a step, and of those on instances."""
+    lines: list[str] = []
+    for e in entries:
+        lines += declare_functions(e.instance) if e.instance is not None else []
     own = "a workspace of its own"
     if arena_bytes > STATIC_LIMIT:
         own += ", which the first run takes from malloc"
@@ -197,15 +233,7 @@ def write_header(
                 "/* The same in the caller's pools. */",
                 f"int {e.run_in_pools}(const struct {name}_workspace_pools *pools{separator}{e.declarations});",
             ]
-    if levels:
-        lines += [
-            "",
-            f"/* The level of processors whose kernels run here: one of {', '.join(levels)}. IRT_LEVEL in the",
-            " * environment names the highest that may be chosen. */",
-            f"const char *{name}_level(void);",
-        ]
-    lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
-    return "\n".join(lines)
+    return lines
 
 
 def _sizes(

@@ -58,7 +58,7 @@ class HostWriter:
         """The text of the function, which returns 0, or 1 for a workspace that is too small."""
         f, b = self.function, self.b
         params = parameters(self.lengths)
-        for s in (*f.params, *f.results):
+        for s in f.arguments:
             self.places[s] = f"%{b.fresh(s.name)}"
             params.append(f"ptr {self.places[s]}")
         params += ["ptr %arena", "ptr %arena_end"]

@@ -17,6 +17,7 @@ from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes, recursion_depth
 from ..interface.names import Identifiers
+from ..interface.states import OF_INSTANCES
 from ..interface.symbols import constant_symbol, kernel_symbol
 from . import denormals, weights
 from .builder import Builder, Head
@@ -24,6 +25,7 @@ from .formulas import parameters
 from .hosting import HostWriter
 from .library import Library
 from .nest import KernelWriter
+from .states import define_functions, field_addresses
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ class ProgramWriter:
             "mode",
             *kept.INTERNAL,
         )
-        self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in own))
+        instances = OF_INSTANCES if any(f.states for f in program.functions.values()) else ()
+        self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in (*own, *instances)))
         self.library = Library(not options.strict, options.macros)
         flushes = not options.strict and computes_in_floats(program.kernels)
         self.architecture = denormals.architecture(options.triple) if flushes else ""
@@ -105,6 +108,9 @@ class ProgramWriter:
         entries = entry_points(self.program, self.name, self.names)
         host = [line for f in self.program.functions.values() for line in (*self._function(f), "")]
         runs = [line for e in entries for line in self._run(e)]
+        for e in entries:
+            if e.instance is not None:
+                runs += define_functions(e.instance, self._constant, self.library)
         library = self.library.lines()
         about = [*summary(self.program, self.name, self.arena_bytes, entries[0]), "", *self.options.banner]
         lines = [
@@ -185,9 +191,10 @@ class ProgramWriter:
     def _run(self, e: EntryPoint) -> list[str]:
         """`NAME_run_with` and `NAME_run`."""
         size = self.arena_bytes + ALIGNMENT
-        names = [*(s.name for s in e.symbols), *(p.name for p in e.tensors)]
+        instance = [] if e.instance is None else [e.instance.variable]
+        names = [*instance, *(s.name for s in e.symbols), *(p.name for p in e.tensors)]
         pointers = [f"ptr %{p.name}" for p in e.tensors]
-        tensors = [*parameters(e.symbols), *pointers]
+        tensors = [*(f"ptr %{i}" for i in instance), *parameters(e.symbols), *pointers]
         b = Builder("arena", "size", "entry", *names)
         if self.offsets:
             missing = b.value(f"icmp eq ptr {b.value(f'load ptr, ptr @{self.name}_weights')}, null")
@@ -209,7 +216,8 @@ class ProgramWriter:
         skipped = b.value(f"sub i64 {b.value(f'and i64 {over}, {-ALIGNMENT}')}, {begin}")
         base = b.value(f"getelementptr inbounds i8, ptr %arena, i64 {skipped}", "base")
         lengths = [f"i64 %{s.name}" if s in e.symbols else f"i64 {s.low}" for s in symbols_of_program(self.program)]
-        arguments = ", ".join([*lengths, *pointers, f"ptr {base}", f"ptr {end}"])
+        states = field_addresses(b, e.instance) if e.instance is not None else []
+        arguments = ", ".join([*lengths, *pointers, *states, f"ptr {base}", f"ptr {end}"])
         before = denormals.flush(b, self.architecture) if self.architecture else ""
         # If the steps were inlined here, arithmetic could move past the switches.
         apart = " noinline" if before else ""

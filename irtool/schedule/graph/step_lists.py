@@ -13,7 +13,7 @@ _OUTSIDE = 0
 
 
 class Mentions:
-    """The steps of a function, by identity, that name each slot. The caller names parameters and results of the function."""
+    """The steps of a function, by identity, that name each slot. The caller names parameters, results and states of the function."""
 
     def __init__(self, f: HostFunction) -> None:
         self._steps: dict[int, object] = {id(s): s for s in steps(f.body)}
@@ -21,7 +21,7 @@ class Mentions:
         for s in steps(f.body):
             for slot in (*s.reads, *s.writes):
                 self.of(slot).add(id(s))
-        for slot in (*f.params, *f.results):
+        for slot in f.outer:
             self.of(slot).add(_OUTSIDE)
 
     def of(self, slot: Slot) -> set[int]:

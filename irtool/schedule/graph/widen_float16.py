@@ -111,7 +111,7 @@ def _fixed_slots(program: Program) -> set[Slot]:
     program."""
     fixed: set[Slot] = set()
     for f in program.functions.values():
-        fixed.update(slot.resolve() for slot in (*f.params, *f.results))
+        fixed.update(slot.resolve() for slot in f.outer)
         for s in steps(f.body):
             touched = (slot.resolve() for slot in (*s.reads, *s.writes))
             fixed.update(slot for slot in touched if slot.kind not in _OWN or not isinstance(s, RunKernel))

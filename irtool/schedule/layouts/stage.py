@@ -69,7 +69,7 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
             for slot in step.reads:
                 if slot.resolve().kind == CONSTANT:
                     constants[slot.resolve()] = None
-        for slot in f.results:
+        for slot in f.outer:
             if slot.resolve().kind == CONSTANT:
                 constants[slot.resolve()] = None
     program.kernels = kernels_in_use(program)

@@ -1,0 +1,80 @@
+"""Steps of a network with states in a program that reads and writes raw files: each has the values of all steps, one behind the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...symbolic_int import SymbolicInt
+from ...tir.program import Slot
+from ..c_types import enclose
+from ..interface.entry import EntryPoint
+
+Tensor = tuple[str, Slot, str]
+"""The name of an array in the program, its tensor, and the mode of its file."""
+
+_STEP = (
+    "/* Reads or writes the values of a step. Returns 1, 0 at the end of the file, and -1 for an error, which it prints. */",
+    "static int transfer(const char *path, FILE *file, int write, void *data, size_t size) {",
+    "  const size_t count = write ? fwrite(data, 1, size, file) : fread(data, 1, size, file);",
+    "  if (count == size) return 1;",
+    "  if (!write && count == 0 && !ferror(file)) return 0;",
+    "  if (write || ferror(file)) perror(path);",
+    '  else fprintf(stderr, "%s: the last step is not complete\\n", path);',
+    "  return -1;",
+    "}",
+)
+
+
+def read_and_write_steps(entry: EntryPoint, tensors: Sequence[Tensor]) -> list[str]:
+    """The data and functions in front of `main`."""
+    return [f"static struct {entry.instance.name}_net instance;" if entry.instance else "", "", *_STEP]
+
+
+def take_steps(entry: EntryPoint, tensors: Sequence[Tensor]) -> list[str]:
+    """The statements that open the files and take steps, as many as the files of inputs have; one step without such files."""
+    assert entry.instance is not None
+    values = [t for t in tensors if t[2] == "rb" and not (isinstance(t[1].nbytes, int) and t[1].nbytes == 0)]
+    lines = [f"  FILE *files[{max(1, len(tensors))}];", "  int first = next, got = 0, more = 1;"] if tensors else []
+    lines = [*lines, f"  {entry.instance.name}_init(&instance);"]
+    for n, (_, _, mode) in enumerate(tensors):
+        lines += [
+            f'  files[{n}] = fopen(argv[next++], "{mode}");',
+            f"  if (!files[{n}]) {{ perror(argv[first + {n}]); return 3; }}",
+        ]
+    arguments = ", ".join(["&instance", *(s.name for s in entry.symbols), *(name for name, _, _ in tensors)])
+    run = [
+        f"    code = {entry.run}({arguments});",
+        f'    if (code) {{ fprintf(stderr, "{entry.run} failed: error %d\\n", code); return code; }}',
+    ]
+    lines.append("  for (;;) {" if values else "  {")
+    for k, tensor in enumerate(values):
+        n = tensors.index(tensor)
+        lines += [
+            f"    got = transfer(argv[first + {n}], files[{n}], 0, {tensor[0]}, {byte_count(tensor[1])});",
+            "    if (got < 0) return 3;",
+            *(
+                ["    more = got;"]
+                if k == 0
+                else [
+                    f'    if (got != more) {{ fprintf(stderr, "%s: another number of steps\\n", argv[first + {n}]); return 3; }}'
+                ]
+            ),
+        ]
+    lines += ["    if (!more) break;"] if values else []
+    lines += run
+    for n, (name, slot, mode) in enumerate(tensors):
+        if mode == "wb":
+            lines.append(
+                f"    if (transfer(argv[first + {n}], files[{n}], 1, {name}, {byte_count(slot)}) < 0) return 3;"
+            )
+    lines.append("  }")
+    for n in range(len(tensors)):
+        lines.append(f"  if (fclose(files[{n}]) != 0) {{ perror(argv[first + {n}]); return 3; }}")
+    if tensors:
+        lines += ["  (void)got;", "  (void)more;"]
+    return [*lines, "  return 0;"]
+
+
+def byte_count(s: Slot) -> str:
+    """The bytes of a tensor in C, for the lengths of the run."""
+    return f"(size_t){enclose(str(s.nbytes))}" if isinstance(s.nbytes, SymbolicInt) else f"{s.nbytes}u"

@@ -1,0 +1,83 @@
+"""An instance of a network with states: its tensors that stay in memory from one step to the next."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..diagnostics import IrError, UsageError
+from ..ir.mistakes import ValueDoesNotFit
+from .serving import Serving
+from .signature import Signature
+
+
+class OtherState(IrError, ValueError):
+    """Bytes that are no saved state of a network."""
+
+
+class Instance:
+    """The states of a network, which steps read and update. Instances share the network's code and weights.
+
+    Several threads may have steps of one instance at once: they come one after the other.
+
+    Args:
+        serving: the loaded network.
+        signature: the inputs and outputs of a step.
+        report: of the build.
+        function: the name of the function that takes a step.
+    """
+
+    def __init__(self, serving: Serving, signature: Signature, report: Mapping[str, Any], function: str) -> None:
+        import numpy as np
+
+        self._serving = serving
+        self._network = serving.stateful
+        self._signature = signature
+        self._function = function
+        self._saved_bytes: int = report["saved_bytes"]
+        # Of 64-bit words: aligned for every dtype.
+        self._memory = np.zeros(-(-report["instance_bytes"] // 8), np.uint64)
+        self._address: int = self._memory.ctypes.data
+        self._lock = threading.Lock()
+        self.reset()
+
+    def step(self, inputs: Sequence[Any] | Mapping[str, Any] = (), **named: Any) -> Any:
+        """The outputs of the next step, for inputs in order or by name: states are neither. Raises as `Artifact.run` does."""
+        if named:
+            if len(inputs):
+                raise UsageError("inputs are given in order or by name, not both")
+            inputs = named
+        signature = self._signature
+        arrays, outputs, lengths = signature.call(inputs)
+        with self._lock:
+            self._serving.step(self._address, arrays, outputs, self._function, lengths)
+        return signature.result(outputs)
+
+    def reset(self) -> None:
+        """Begins anew: states get their first values."""
+        with self._lock:
+            self._network.begin(self._address)
+
+    def save(self) -> bytes:
+        """The states as bytes, for `restore` in any process on such a machine."""
+        import numpy as np
+
+        saved = np.empty(self._saved_bytes, np.uint8)
+        with self._lock:
+            self._network.transfer_state(self._address, saved.ctypes.data)
+        return saved.tobytes()
+
+    def restore(self, saved: bytes) -> None:
+        """Takes the states from bytes that `save` gave. Raises OtherState for other bytes, which change nothing."""
+        import numpy as np
+
+        array = np.frombuffer(saved, np.uint8)
+        with self._lock:
+            if len(array) != self._saved_bytes or not self._network.transfer_state(
+                self._address, restored=array.ctypes.data
+            ):
+                raise OtherState(
+                    f"these {len(array)} bytes are no saved state of this network, which has {self._saved_bytes}, or damaged",
+                    code=ValueDoesNotFit,
+                )
