@@ -110,7 +110,7 @@ class Diagnostic:
     """One message. `level` is `error`, `warning` or `note`; `notes` and `help` are printed below the source line.
 
     `code` is the kind of mistake, None where it has no name of its own; `subject` the name of the operator that the message is
-    about, for those who look for its calls.
+    about, for those who look for its calls. `lengths` are pairs of extents, equal for some lengths of a run, that were compared before.
     """
 
     message: str
@@ -121,6 +121,7 @@ class Diagnostic:
     filename: str = ""
     code: type[Code] | None = None
     subject: str = ""
+    lengths: tuple[tuple[int, int], ...] = ()
 
     @property
     def location(self) -> str:

@@ -51,6 +51,9 @@ _mode: ContextVar[int] = ContextVar("mode", default=_STRICT)
 _shift: ContextVar[int] = ContextVar("shift", default=0)
 
 
+_uncertain: ContextVar[list[tuple[int, int]] | None] = ContextVar("uncertain", default=None)
+
+
 class Undecided(Exception):
     """A comparison that holds for some values of the symbols, and not for others."""
 
@@ -88,6 +91,26 @@ def shifted(by: int) -> Iterator[None]:
         yield
     finally:
         _shift.reset(token)
+
+
+@contextmanager
+def uncertain_equalities_kept() -> Iterator[None]:
+    """Keeps the pairs of extents that are compared, equal for some lengths and not for others, for `uncertain_equalities`."""
+    token = _uncertain.set([])
+    try:
+        yield
+    finally:
+        _uncertain.reset(token)
+
+
+def uncertain_equalities() -> tuple[tuple[int, int], ...]:
+    """The pairs that were kept since the last call, the latest first."""
+    pairs = _uncertain.get()
+    if not pairs:
+        return ()
+    latest = tuple(reversed(pairs))
+    pairs.clear()
+    return latest
 
 
 @dataclass(frozen=True)
@@ -336,10 +359,17 @@ class SymbolicInt(int):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return signs(self - other) == {0} if isinstance(other, int) else NotImplemented
+        return self._is_equal(other) if isinstance(other, int) else NotImplemented
 
     def __ne__(self, other: object) -> bool:
-        return signs(self - other) != {0} if isinstance(other, int) else NotImplemented
+        return not self._is_equal(other) if isinstance(other, int) else NotImplemented
+
+    def _is_equal(self, other: int) -> bool:
+        outcomes = signs(self - other)
+        pairs = _uncertain.get()
+        if pairs is not None and 0 in outcomes and len(outcomes) > 1:
+            pairs.append((self, other))
+        return outcomes == {0}
 
     def __lt__(self, other: Any) -> bool:
         return self._compare(other, lambda d: d < 0)
@@ -639,6 +669,9 @@ def _quotient(a: int, b: int) -> int:
     common = math.gcd(b, *rest.terms.values())
     if common > 1:
         rest, b = SymbolicInt({m: k // common for m, k in rest.terms.items()}), b // common
+    ((m, k), *more) = rest.terms.items()
+    if not more and k == 1 and len(m) == 1 and isinstance(inner := m[0], Quotient) and type(inner.divisor) is int:
+        return _quotient(inner.dividend, inner.divisor * b) + _simplest(whole)
     return SymbolicInt({(Quotient(rest, b),): 1}) + _simplest(whole)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..diagnostics import ToolError
-from ..tir.program import FAILED, LENGTH_ERROR, OTHER_STATE_ERROR
+from ..tir.program import FAILED, LENGTH_ERROR, OTHER_STATE_ERROR, UNEQUAL_ERROR
 from .interface.memory import ALIGNMENT
 
 ERRORS = {
@@ -22,6 +22,7 @@ ERRORS = {
     3: "the weights file cannot be opened or read",
     LENGTH_ERROR: "a length is outside of its bounds",
     OTHER_STATE_ERROR: "the bytes are no saved state of this network, or damaged",
+    UNEQUAL_ERROR: "lengths that have to be equal are not",
     FAILED: "a branch was taken that is impossible with the shapes that the program was built for",
 }
 

@@ -78,6 +78,8 @@ def add_module(key: Key, module: Any) -> None:
     """Adds a module to a key: its text, its constants, and the source locations that generated code mentions."""
     from ..infer.lengths import symbols_of_type
     from ..ir import Call, Constant, Function, MissingData, post_order
+    from ..ir.attributes import formulas
+    from ..ir.tensor_names import INPUT_SHAPES
     from ..printer import to_text
     from ..tir.stmt import AllocateConst, PrimFunc, pre_order
 
@@ -90,6 +92,9 @@ def add_module(key: Key, module: Any) -> None:
             if isinstance(s, AllocateConst):
                 key.add_arrays({s.buffer.dtype: s.data})
     lengths = {s for f in module.relay_functions.values() for p in f.params for s in symbols_of_type(p.type_annotation)}
+    lengths |= {
+        s for f in module.relay_functions.values() for d in formulas(f.attrs.get(INPUT_SHAPES)) for s in d.symbols()
+    }
     key.add(*(f"{s.low}<={s.name}<={s.high}:{s.step}" for s in sorted(lengths, key=lambda s: s.name)))
     spans = [e.span for f in module.relay_functions.values() for e in post_order(f.body) if isinstance(e, Call)]
     key.add(repr([s and (os.path.basename(s.source.name), *s.source.position(s.start)) for s in spans]))

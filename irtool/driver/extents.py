@@ -197,6 +197,7 @@ def with_given_extents(
     Raises UsageError for an extent that cannot be read, or a name that no dimension has; IrError for contradictions of what is written.
     """
     from ..infer import specialize
+    from ..infer.equal_lengths import with_equal_lengths
     from ..infer.named_extents import dim_names, with_named_extents
 
     known = dim_names(module, entry)
@@ -208,7 +209,7 @@ def with_given_extents(
             )
     fixed_shapes, fixed_dims = read_given(shapes, dims)
     module = with_named_extents(module, entry, fixed_dims) if dims else module
-    return specialize(module, entry, fixed_shapes)
+    return specialize(module, entry, fixed_shapes) if shapes else with_equal_lengths(module, entry)
 
 
 def _read(d: int | str, name: str, read: Callable[[str], Extent | None]) -> Extent:

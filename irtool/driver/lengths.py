@@ -29,15 +29,22 @@ class Lengths:
         entry: its name, for messages.
         symbols: its lengths, in the order in which the compiled function takes them.
         names: the names of its inputs, and `shapes` theirs.
+        demands: pairs of extents, as inputs have them and as the function computes with, that are equal in each run.
     """
 
     def __init__(
-        self, entry: str, symbols: Sequence[Symbol], names: Sequence[str], shapes: Sequence[Sequence[int]]
+        self,
+        entry: str,
+        symbols: Sequence[Symbol],
+        names: Sequence[str],
+        shapes: Sequence[Sequence[int]],
+        demands: Sequence[tuple[int, int]] = (),
     ) -> None:
         self.symbols = tuple(symbols)
         self._entry = entry
         self._names = names
         self._shapes = shapes
+        self._demands = demands
         formulas = [(n, k, d) for n, s in enumerate(shapes) for k, d in enumerate(s) if isinstance(d, SymbolicInt)]
         sources, checks = _order(formulas)
         # A call takes a few microseconds: places in a tuple are faster than symbols as keys.
@@ -69,7 +76,27 @@ class Lengths:
                 known = ", ".join(f"{s.name} = {values[s]}" for s in symbols_of([formula]))
                 requirement = known if _alone(formula) else f"{formula} = {expected} ({known})"
                 raise self._refuse(n, axis, shapes[n][axis], requirement)
+        if self._demands:
+            self._check_demands(self.values(lengths))
         return tuple(lengths)
+
+    def _check_demands(self, values: Mapping[Symbol, int]) -> None:
+        """Raises WrongLength for extents that have to be equal, and are not."""
+        for declared, extent in self._demands:
+            sizes = value_at(declared, values), value_at(extent, values)
+            if sizes[0] != sizes[1]:
+                used = symbols_of([declared, extent])
+                both = [s for s in self.symbols if s in used]
+                places = [
+                    f"%{self._names[n]} is [{', '.join(map(str, shape))}]"
+                    for n, shape in enumerate(self._shapes)
+                    if any(s in both for s in symbols_of(shape))
+                ]
+                known = ", ".join(f"{s.name} = {values[s]}" for s in both)
+                raise WrongLength(
+                    f"{declared} must be {extent} in @{self._entry}, and {known}: {', '.join(places)}",
+                    code=ValueDoesNotFit,
+                )
 
     def values(self, lengths: Sequence[int]) -> dict[Symbol, int]:
         """The lengths by symbol."""

@@ -41,8 +41,8 @@ class Signature:
         self.lengths: Lengths | None = None
         """Solves the lengths that a run decides; None for static shapes."""
         if symbols := symbols_of_function(function):
-            names, shapes = [s.name for s in function.params], [s.shape for s in function.params]
-            self.lengths = Lengths(entry, symbols, names, shapes)
+            names = [s.name for s in function.params]
+            self.lengths = Lengths(entry, symbols, names, function.declared_shapes, function.demands)
             self._extents = [(list(map(self.lengths.extent, shape)), dtype) for shape, dtype in self.stored]
             self._params = [Var(p.name, _opened(p.type_annotation)) for p in self._params]
             self._exact = _exact(self._params)

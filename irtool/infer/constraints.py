@@ -54,6 +54,7 @@ from ..ir import (
 from ..ir.mistakes import BrokenModule, WrongPattern
 from ..ir.show import show_expr
 from ..ops.base import Operator, OperatorType, RelationError
+from ..symbolic_int import uncertain_equalities
 from .advice import wrong_count
 from .exhaustive import show_pattern, unmatched_cases
 from .mistakes import MatchNotExhaustive, NoSuchField, NotCallable, TypesDiffer, WrongArgumentCount
@@ -122,7 +123,7 @@ class Constraints:
         try:
             joined = self.solver.unify(a, b, keep_b=keep_b)
         except RelationError as error:
-            self._error(f"{what}: {error}", span, code=TypesDiffer)
+            self._error(f"{what}: {error}", span, code=TypesDiffer, lengths=uncertain_equalities())
             return a
         self.solver.run()
         return joined

@@ -23,6 +23,7 @@ from ..ir import (
 from ..ir.attributes import formulas, stated
 from ..ir.expr import with_function
 from ..ir.rewrite import with_binders
+from ..ir.tensor_names import INPUT_SHAPES
 from ..ir.types import type_leaves
 from ..ir.untyped import untyped
 from ..symbolic_int import Symbol, SymbolicInt, symbols_of, value_at
@@ -56,6 +57,11 @@ def with_lengths(module: Module, values: Mapping[Symbol, int]) -> Module:
 
     Raises IrError for a symbol without a number, and where the module does not hold for these numbers.
     """
+    return infer_types(with_extents(module, values))
+
+
+def with_extents(module: Module, values: Mapping[Symbol, int]) -> Module:
+    """The module in which each symbol is its extent, a number or a formula; without types."""
     changed: dict[str, Any] = {}
     for name, f in module.functions.items():
         if isinstance(f, Function):
@@ -63,7 +69,7 @@ def with_lengths(module: Module, values: Mapping[Symbol, int]) -> Module:
         elif isinstance(f, PrimFunc):
             changed[name] = nest = nest_with_lengths(f, values)
             nest.checked_type = None if f.checked_type is None else type_at(f.checked_type, values)
-    return infer_types(module.with_functions(changed))
+    return module.with_functions(changed)
 
 
 def _function_at(f: Function, values: Mapping[Symbol, int]) -> Function:
@@ -84,7 +90,11 @@ def _function_at(f: Function, values: Mapping[Symbol, int]) -> Function:
             return with_function(new, ret_type=type_at(new.ret_type, values))
         return new
 
-    return rewrite(f, leave, memo=memo)
+    function = rewrite(f, leave, memo=memo)
+    if INPUT_SHAPES not in function.attrs:
+        return function
+    attrs = {k: v for k, v in function.attrs.items() if k != INPUT_SHAPES}
+    return with_function(function, attrs=attrs)
 
 
 def type_at(t: Type, values: Mapping[Symbol, int]) -> Type:
@@ -121,4 +131,5 @@ def _number(d: Any, values: Mapping[Symbol, int]) -> Any:
     missing = [s.name for s in symbols_of([d]) if s not in values]
     if missing:
         raise IrError(f"the length {missing[0]} is the extent of no input: its value is not known")
-    return int(value_at(d, values))
+    extent = value_at(d, values)
+    return extent if isinstance(extent, SymbolicInt) else int(extent)

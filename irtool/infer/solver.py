@@ -40,7 +40,7 @@ from ..ir.dtypes import is_dtype
 from ..ir.show import show_expr
 from ..ops.base import Operator, RelationError, operator_of
 from ..ops.relations import show_shape
-from ..symbolic_int import Undecided
+from ..symbolic_int import Undecided, uncertain_equalities
 from ..trampoline import trampoline
 from .advice import advice
 from .mistakes import OperatorRefuses
@@ -398,6 +398,7 @@ class Solver:
 
     def refuse(self, rule: TypeRelation, reason: str) -> None:
         """Reports that a rule does not hold."""
+        lengths = uncertain_equalities()
         types = [self.resolve(t) for t in rule.types]
         names = rule.operator.names_of_arguments(len(types))
         shown = [f"{names[i]} is {t}" if names else f"argument {i} is {t}" for i, t in enumerate(types)]
@@ -408,7 +409,14 @@ class Solver:
         what = show_application(rule.operator.name, rule.arguments)
         help = advice(rule.operator, rule.attrs, rule.arguments, types, reason)
         self.diagnostics.append(
-            Diagnostic(f"{what}: {reason}", rule.call.span, notes=tuple(notes), help=help, code=OperatorRefuses)
+            Diagnostic(
+                f"{what}: {reason}",
+                rule.call.span,
+                notes=tuple(notes),
+                help=help,
+                code=OperatorRefuses,
+                lengths=lengths,
+            )
         )
         self._poison(rule)
 

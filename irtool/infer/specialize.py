@@ -8,7 +8,9 @@ from typing import Any
 from ..diagnostics import Diagnostic, IrError
 from ..ir import Function, IncompleteType, Module, TensorType, TupleType, Type, Var, global_names
 from ..ir.conversion import dtype_name
+from ..ir.tensor_names import input_shapes
 from ..trampoline import trampoline
+from .equal_lengths import with_equal_lengths
 from .hints import annotate_params, read_hints
 from .infer import in_order, infer_known_types
 from .open_types import has_unknowns
@@ -40,6 +42,8 @@ def specialize(
     function = module.functions.get(entry)
     if not isinstance(function, Function):
         raise IrError(f"there is no function @{entry}")
+    known_shapes = {p.name: rows for p, rows in input_shapes(function).items()}
+    shapes = {n: s for n, s in shapes.items() if known_shapes.get(n) != [tuple(s)]}
     numbers: dict[str, str] = {}
     for name, t in _types_of_values(module, entry, values).items():
         if isinstance(t, TensorType):
@@ -51,6 +55,11 @@ def specialize(
         elif name not in shapes and name not in dtypes:
             module = annotate_params(module, entry, {p: t for p in module[entry].params if p.name == name})
     module = annotate_params(module, entry, read_hints(module[entry], entry, shapes, dtypes).types)
+    equal = with_equal_lengths(module, entry, warn)
+    if equal is not module:
+        # The types have these shapes, in which some lengths are others.
+        typed = {p.name for p in equal[entry].params if p.type_annotation is not None}
+        module, shapes = equal, {n: s for n, s in shapes.items() if n.partition(".")[0] not in typed}
     rest = read_hints(module[entry], entry, shapes, dtypes)
     new_types: dict[Var, Type] = {}
     if rest.shapes or rest.dtypes or infer_open(module):

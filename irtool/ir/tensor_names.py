@@ -11,6 +11,9 @@ are: a text may have anything in their place, which then names nothing.
 `input_dim_names` has the names of extents that are open, for each of the first parameters; an extent without a name has the
 empty string. `output_dim_names` has those of the outputs.
 
+`input_shapes` has, for each of the first parameters, the shapes of its tensors as callers know them, where the function needs lengths
+to be equal that have names of their own: `input_shapes=[[[a, 4]], [[b, 4]]]` of parameters that are both `Tensor[(a, 4), float32]`.
+
     def @main(%x: …, %h: …, state_outputs=[-1, 1])
 
 `state_outputs` has, for each of the first parameters, the number of the output that is its value in the next call; -1 for others. A build
@@ -30,6 +33,7 @@ OUTPUTS = "output_tensor_names"
 INPUT_DIMS = "input_dim_names"
 OUTPUT_DIMS = "output_dim_names"
 STATES = "state_outputs"
+INPUT_SHAPES = "input_shapes"
 
 
 def output_names(f: Function) -> tuple[str, ...]:
@@ -64,6 +68,14 @@ def state_outputs(f: Function) -> dict[Var, int]:
     return {p: n for p, n in zip(f.params, _numbers(f.attrs.get(STATES)), strict=False) if n >= 0}
 
 
+def input_shapes(f: Function) -> dict[Var, list[tuple[int, ...]]]:
+    """The shapes of the tensors of parameters as callers know them; empty where these are those of the types."""
+    rows = f.attrs.get(INPUT_SHAPES)
+    if not isinstance(rows, list | tuple) or len(rows) != len(f.params):
+        return {}
+    return {p: [tuple(shape) for shape in row] for p, row in zip(f.params, rows, strict=True)}
+
+
 def show_named(t: Type | None, names: Sequence[str]) -> str:
     """A type as text, with names in the place of the `?` of open extents: `Tensor[(batch, 3), float32]`."""
     if not isinstance(t, TensorType) or t.is_static or not any(names):
@@ -81,6 +93,8 @@ def without_inputs(attrs: Mapping[str, Any], f: Function, is_gone: Callable[[Var
         remaining[INPUT_DIMS] = [list(d) for p, d in zip(f.params, dims, strict=False) if not is_gone(p)]
     if outputs := _numbers(attrs.get(STATES)):
         remaining[STATES] = [n for p, n in zip(f.params, outputs, strict=False) if not is_gone(p)]
+    if shapes := attrs.get(INPUT_SHAPES):
+        remaining[INPUT_SHAPES] = [s for p, s in zip(f.params, shapes, strict=False) if not is_gone(p)]
     return {**attrs, **remaining} if remaining else attrs
 
 

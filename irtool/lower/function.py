@@ -28,7 +28,7 @@ from ..ir import (
     children,
     post_order,
 )
-from ..ir.tensor_names import output_names, parameters_by_input
+from ..ir.tensor_names import input_shapes, output_names, parameters_by_input
 from ..ir.types import require_few_leaves
 from ..ops.onnx_node import OnnxImpossible
 from ..tir.program import CONSTANT, PARAM, RESULT, Branch, CallFunction, Fail, HostFunction, RunKernel, Slot, Step
@@ -73,6 +73,7 @@ class FunctionLowering(FunctionState):
         """The host function; its memory is not planned yet."""
         f = self.function
         params: list[Slot] = []
+        known_shapes, declared = input_shapes(f), []
         names: list[str] = []
         structures: list[Any] = []
         for p in f.params:
@@ -87,6 +88,7 @@ class FunctionLowering(FunctionState):
             if len(slots) == 1:
                 slots[0].name = p.name
             params += slots
+            declared += known_shapes.get(p, [s.shape for s in slots])
             names.append(p.name)
             structures.append(structure_of(t))
             self.blocks.learn(p, nest(structures[-1], iter(slots)))
@@ -113,6 +115,7 @@ class FunctionLowering(FunctionState):
             form,
             param_names=names,
             param_structures=structures,
+            declared=declared if known_shapes and not self.captured else (),
             model_inputs=parameters_by_input(f),
             model_outputs=output_names(f),
         )

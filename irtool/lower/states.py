@@ -74,6 +74,7 @@ def keep_states(f: Function, host: HostFunction) -> HostFunction:
     own = {s.slot for s in states.values()}
     host.structure = _without(host.structure, set(states))
     host.model_outputs = [name for n, name in enumerate(host.model_outputs) if n not in states]
+    host.declared = [d for d, s in zip(host.declared, host.params) if s not in own]
     host.params = [s for s in host.params if s not in own]
     host.results = [s for n, s in enumerate(host.results) if n not in states]
     host.param_names = [host.param_names[n] for n in stay]

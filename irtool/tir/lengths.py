@@ -54,4 +54,5 @@ def nest_with_lengths(f: PrimFunc, values: Mapping[Symbol, int]) -> PrimFunc:
 
 
 def _number(d: int, values: Mapping[Symbol, int]) -> int:
-    return int(value_at(d, values))
+    extent = value_at(d, values)
+    return extent if isinstance(extent, SymbolicInt) else int(extent)

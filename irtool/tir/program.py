@@ -175,6 +175,9 @@ LENGTH_ERROR = 4
 OTHER_STATE_ERROR = 7
 """The error of bytes that are no saved state of a network."""
 
+UNEQUAL_ERROR = 8
+"""The error of an entry point for lengths that the network needs to be equal, and that are not."""
+
 FAILED = 5
 """What an entry point returns where a branch is taken that is impossible with the program's shapes."""
 
@@ -296,6 +299,8 @@ class HostFunction:
         chain_bytes: its frame and those behind it, one of each function.
         pool_bytes: of an entry, where memory is in pools: bytes of each pool that a run takes.
         in_pools: its frame lies in all the pools, one behind the other; otherwise it lies whole in one of them.
+        declared: the shapes of the parameters as callers know them; empty where these are those of the slots. Where an extent differs, a
+            run needs both to be equal.
         model_inputs: names of parameters by those that they have in the model that the function was made from, where these differ.
         model_outputs: the names of the results in that model, in order; fewer, or none, where they are not known.
         states: of an entry, what instances keep between steps; `params` and `results` are those of the caller alone.
@@ -316,6 +321,7 @@ class HostFunction:
     in_pools: bool = False
     recursive: bool = False
     deep: bool = False
+    declared: Sequence[tuple[int, ...]] = ()
     model_inputs: dict[str, str] = field(default_factory=dict)
     model_outputs: Sequence[str] = ()
     states: list[State] = field(default_factory=list)
@@ -330,6 +336,22 @@ class HostFunction:
     def arguments(self) -> list[Slot]:
         """The slots that it is handed: parameters, results, and the memory of states."""
         return [*self.params, *self.results, *(s.slot for s in self.states)]
+
+    @property
+    def declared_shapes(self) -> list[tuple[int, ...]]:
+        """The shapes of the parameters as callers know them."""
+        return [*self.declared] if self.declared else [tuple(s.shape) for s in self.params]
+
+    @property
+    def demands(self) -> list[tuple[int, int]]:
+        """Pairs of extents, as declared and as computed with, that are equal in each run."""
+        pairs = [
+            (d, x)
+            for shape, s in zip(self.declared, self.params)
+            for d, x in zip(shape, s.shape, strict=True)
+            if d != x
+        ]
+        return [p for n, p in enumerate(pairs) if all(p[0] - p[1] != q[0] - q[1] for q in pairs[:n])]
 
     def result_name(self, n: int, other: str = "out") -> str:
         """The public name of a result: its name in the model, or else `out`, or `out0`, `out1`, … of several."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from ..symbolic_int import Symbol, SymbolicInt, symbols_of
+from ..symbolic_int import Symbol, SymbolicInt, alone, extent_of, symbols_of, value_at
 from .expr import Const, post_order
 from .kernel import Kernel
 from .program import HostFunction, Program
@@ -29,7 +29,18 @@ def _extents(kernel: Kernel) -> Iterator[int]:
 
 def symbols_of_function(function: HostFunction) -> list[Symbol]:
     """The symbols in the shapes of its parameters, results and states, in the order in which they appear."""
-    return symbols_of(d for slot in function.outer for d in slot.shape)
+    shapes = (*function.declared_shapes, *(s.shape for s in function.outer))
+    return symbols_of(d for shape in shapes for d in shape)
+
+
+def with_equal_lengths(function: HostFunction, values: Mapping[Symbol, int]) -> dict[Symbol, int]:
+    """Lengths of the function; those that have to be equal to formulas of others are."""
+    complete = dict(values)
+    for declared, extent in function.demands:
+        symbol = alone(declared) if isinstance(declared, SymbolicInt) else None
+        if symbol is not None and declared == extent_of(symbol):
+            complete[symbol] = value_at(extent, complete)
+    return complete
 
 
 def symbols_of_program(program: Program) -> list[Symbol]:

@@ -264,7 +264,7 @@ class C(Backend):
         if self.testbench:
             main = f"{name}_test.c"
             narrow = {b.dtype for k in program.kernels for b in k.params}
-            trials = [(v, s) for v in trial_lengths(entry.symbols) for s in request.samples(entry.function, v)]
+            trials = [(v, s) for v in trial_lengths(entry.function) for s in request.samples(entry.function, v)]
             files[main] = [write_testbench(name, entry, trials, bool(text.weights), narrow).encode()]
         elif request.emit == "exe":
             main = f"{name}_main.c"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...tir.program import HostFunction
-from ..interface.entry import OUT_OF_BOUNDS, EntryPoint
+from ..interface.entry import OUT_OF_BOUNDS, UNEQUAL_LENGTHS, EntryPoint
 from ..interface.memory import ALIGNMENT
 from ..interface.pools import WorkspacePool
 from . import static_memory
@@ -122,6 +122,8 @@ def check_lengths(name: str, e: EntryPoint) -> str:
         for s in e.symbols
     )
     lines = [f"  if ({out}) return {name.upper()}_{OUT_OF_BOUNDS};\n"] if out else []
+    unequal = " || ".join(f"{a} != {b}" for a, b in e.function.demands)
+    lines += [f"  if ({unequal}) return {name.upper()}_{UNEQUAL_LENGTHS};\n"] if unequal else []
     lines += [f"  if ({' || '.join(f'{s.name} == 0' for s in e.empty_at_zero)}) return 0;\n"] if e.empty_at_zero else []
     return "".join(lines)
 

@@ -12,6 +12,8 @@ from typing import Any
 from ...selection.vectors.types import HALVES
 from ...symbolic_int import Symbol, bound, value_at
 from ...tir import dtypes
+from ...tir.program import HostFunction
+from ...tir.symbols import symbols_of_function, with_equal_lengths
 from ..c_types import bare, literal, stored_type
 from ..formulas.support import FROM_BITS, INLINE, definitions
 from ..interface.entry import EntryPoint
@@ -29,8 +31,9 @@ Trial = tuple[Mapping[Symbol, int], Sample]
 """Values of the lengths that a run decides, and inputs and outputs for these."""
 
 
-def trial_lengths(symbols: Sequence[Symbol]) -> list[dict[Symbol, int]]:
+def trial_lengths(function: HostFunction) -> list[dict[Symbol, int]]:
     """The lengths that are tried: the least, the greatest, those in the middle, and some of which no two are equal; one trial without any."""
+    symbols = symbols_of_function(function)
     if not symbols:
         return [{}]
     trials = [
@@ -39,6 +42,7 @@ def trial_lengths(symbols: Sequence[Symbol]) -> list[dict[Symbol, int]]:
         {s: s.high for s in symbols},
         {s: s.part(n + 1, len(symbols) + 3) for n, s in enumerate(symbols)},
     ]
+    trials = [with_equal_lengths(function, t) for t in trials]
     return [t for n, t in enumerate(trials) if t not in trials[:n]]
 
 

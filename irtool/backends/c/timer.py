@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...symbolic_int import bound
 from ...tir.memory import CACHE_LINE
 from ...tir.program import Slot
+from ...tir.symbols import with_equal_lengths
 from ..c_types import stored_type
 from ..interface.entry import EntryPoint
 from ..timing import TimingConditions
@@ -28,7 +29,8 @@ def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> s
 
     Inputs that are `cold` have copies that take turns, so that they come from the same memory as a network's weights.
     """
-    arguments = [str(s.high) for s in entry.symbols]
+    lengths = with_equal_lengths(entry.function, {s: s.high for s in entry.symbols})
+    arguments = [str(lengths[s]) for s in entry.symbols]
     declared: list[str] = []
     prepared: list[str] = []
     for n, p in enumerate(entry.tensors):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...symbolic_int import Symbol, SymbolicInt, Undecided, bound, extent_of, symbols_of, value_at
 from ...tir.pools import Pool
-from ...tir.program import FAILED, LENGTH_ERROR, Program, Slot
+from ...tir.program import FAILED, LENGTH_ERROR, UNEQUAL_ERROR, Program, Slot
 from ...tir.symbols import symbols_of_function, symbols_of_program
 from .. import sources
 from ..c_types import stored_type
@@ -18,6 +18,8 @@ from .states import OTHER_STATE, Instance, declare_functions, declare_instance, 
 
 OUT_OF_BOUNDS = "OUT_OF_BOUNDS"
 """The name, behind that of the program, of the error of a length beyond its bounds."""
+UNEQUAL_LENGTHS = "UNEQUAL_LENGTHS"
+"""The same of lengths that are not equal, as the network needs them."""
 
 _SHARED_MACROS = ("ARENA_SIZE", "STACK_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
 _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", "base", "end", "size", "arena")
@@ -84,6 +86,7 @@ def entry_points(
     program_symbols = symbols_of_program(program)
     macros.take(
         f"{name.upper()}_{OUT_OF_BOUNDS}",
+        f"{name.upper()}_{UNEQUAL_LENGTHS}",
         *(f"{m}_{x}" for m in _length_macros(name, program_symbols) for x in ("MIN", "MAX", "STEP")),
     )
     entries = []
@@ -180,6 +183,8 @@ def write_header(
         lines.append(f" * {upper}_{OUT_OF_BOUNDS}: a length is outside of its bounds (nothing is written),")
     if any(e.instance is not None for e in entries):
         lines.append(f" * {upper}_{OTHER_STATE}: the bytes are no saved state of this network (nothing is restored),")
+    if any(e.function.demands for e in entries):
+        lines.append(f" * {upper}_{UNEQUAL_LENGTHS}: lengths are not equal that have to be (nothing is written),")
     what = "too small, here or for so deep a recursion" if deep else "too small (nothing is written)"
     lines += [f" * 1: the workspace is {what}" + ("" if weights_bytes else ". */")]
     if weights_bytes:
@@ -299,6 +304,19 @@ def _lengths(name: str, entries: Sequence[EntryPoint]) -> list[str]:
         if any(s.step > 1 for s in symbols)
         else "/* The error of a length outside of its bounds. */",
         f"#define {name.upper()}_{OUT_OF_BOUNDS} {LENGTH_ERROR}",
+        "",
+        *_equations(name, entries),
+    ]
+
+
+def _equations(name: str, entries: Sequence[EntryPoint]) -> list[str]:
+    """The macro for the error of lengths that are not equal, and which have to be."""
+    equations = [f"{a} == {b}" for e in entries for a, b in e.function.demands]
+    if not equations:
+        return []
+    return [
+        f"/* The error of lengths without {', '.join(dict.fromkeys(equations))}. */",
+        f"#define {name.upper()}_{UNEQUAL_LENGTHS} {UNEQUAL_ERROR}",
         "",
     ]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...selection.nests import computes_in_floats
 from ...tir.kernel import Kernel
-from ...tir.program import LENGTH_ERROR, Program, Slot, runs_of
+from ...tir.program import LENGTH_ERROR, UNEQUAL_ERROR, Program, Slot, runs_of
 from ...tir.stack import stack_bytes
 from ...tir.symbols import symbols_of_program
 from ..interface import weights_file as kept
@@ -21,7 +21,7 @@ from ..interface.states import OF_INSTANCES
 from ..interface.symbols import constant_symbol, kernel_symbol
 from . import denormals, weights
 from .builder import Builder, Head
-from .formulas import parameters
+from .formulas import parameters, write_formula
 from .hosting import HostWriter
 from .library import Library
 from .nest import KernelWriter
@@ -206,6 +206,9 @@ class ProgramWriter:
             if s.step > 1:
                 rest = b.value(f"srem i64 %{s.name}, {s.step}")
                 _refuse(b, b.value(f"icmp ne i64 {rest}, 0"), LENGTH_ERROR)
+        for declared, extent in e.function.demands:
+            differs = b.value(f"icmp ne i64 {write_formula(b, declared)}, {write_formula(b, extent)}")
+            _refuse(b, differs, UNEQUAL_ERROR)
         for s in e.empty_at_zero:
             _refuse(b, b.value(f"icmp eq i64 %{s.name}, 0"), 0)
         _refuse(b, b.value("icmp eq ptr %arena, null"), 1)

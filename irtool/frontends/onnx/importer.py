@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,12 @@ from ...diagnostics import Diagnostic, IrError
 from ...driver.extents import read_given
 from ...gc_tuning import rare_collections
 from ...infer import infer_afresh
+from ...infer.equal_lengths import replaced, settle
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
-from ...ir.tensor_names import INPUT_DIMS, INPUTS, OUTPUT_DIMS, OUTPUTS
+from ...ir.expr import with_function
+from ...ir.tensor_names import INPUT_DIMS, INPUT_SHAPES, INPUTS, OUTPUT_DIMS, OUTPUTS
+from ...symbolic_int import Symbol, symbols_of, uncertain_equalities_kept
 from .advice import advised, impossible_branch, waiting_nodes
 from .calls import check_calls
 from .elements import NARROW
@@ -74,7 +78,40 @@ def from_onnx(
         values, say = values or {}, say or _warn
         if open_extents:
             model = with_ranks(model, {*known_shapes, *values}, conversion_with(known_shapes, known_dims, values), say)
-        return _Importer(model, known_shapes, known_dims, constants, values, progress, say, open_extents).run()
+        return _run(_Importer(model, known_shapes, known_dims, constants, values, progress, say, open_extents))
+
+
+def _run(importer: _Importer) -> Imported:
+    """The imported model. Where it needs lengths to be equal, it is imported again with these."""
+    order = symbols_of(d for t in importer.types.values() for d in t.shape if isinstance(d, int))
+    if not order:
+        return importer.run()
+    results: dict[_Importer, Imported | IrError] = {}
+
+    def errors_in(tried: _Importer) -> list[Diagnostic]:
+        with uncertain_equalities_kept():
+            try:
+                results[tried] = tried.run()
+            except IrError as error:
+                results[tried] = error
+                if not tried.failures:
+                    raise
+        return [replace(d, span=n.place) for d, n in tried.failures]
+
+    settled = settle(importer, _Importer.with_lengths, errors_in, order, importer.say)
+    last, narrower = settled or (importer, {})
+    importer.waiting = last.waiting
+    result = results[last]
+    if isinstance(result, IrError):
+        raise result
+    if settled is None:
+        return result
+    module, weights = result
+    main = module["main"]
+    inputs = [t.shape for name, t in importer.types.items() if name not in importer.values]
+    rows = [*inputs, *(p.type_annotation.shape for p in main.params[len(inputs) :])]
+    shapes = [[[replaced(d, narrower) for d in row]] for row in rows]
+    return module.with_function("main", with_function(main, attrs={**main.attrs, INPUT_SHAPES: shapes})), weights
 
 
 def attempt_of(model: Model, values: Mapping[str, np.ndarray]) -> Attempt:
@@ -89,7 +126,7 @@ def conversion_with(
 
     def convert(model: Model) -> Mapping[Node, str]:
         importer = _Importer(model, shapes, dims, False, values, None, None, True)
-        importer.run()
+        _run(importer)
         return importer.waiting
 
     return convert
@@ -97,6 +134,10 @@ def conversion_with(
 
 def _warn(d: Diagnostic) -> None:
     warnings.warn("\n".join((str(d), *d.notes, d.help)), stacklevel=4)
+
+
+Imported = tuple[Module, dict[str, "np.ndarray"]]
+"""A module and its weights."""
 
 
 class _Importer:
@@ -128,7 +169,16 @@ class _Importer:
         self.waiting: Mapping[Node, str] = {}
         """The nodes that wait for open extents, after `run`, with the reasons."""
 
-    def run(self) -> tuple[Module, dict[str, np.ndarray]]:
+    def with_lengths(self, extents: Mapping[Symbol, int]) -> _Importer:
+        """An import in which lengths of the inputs are these extents."""
+        other = copy(self)
+        other.failures, other.names, other.weights, other.done = [], RelayNames(), {}, 0
+        other.types = {
+            n: TensorType(tuple(replaced(d, extents) for d in t.shape), t.dtype) for n, t in self.types.items()
+        }
+        return other
+
+    def run(self) -> Imported:
         graph = self.model.graph
         open_ = {name: t for name, t in self.types.items() if name not in self.values}
         names = relay_names(self.types, self.names)

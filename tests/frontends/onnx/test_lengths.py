@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
 import irtool
-from irtool.diagnostics import UsageError
+from irtool.diagnostics import IrError, UsageError
 from irtool.driver.prepare import prepare
 from irtool.interp.random_inputs import random_inputs
 from irtool.ir import TensorType, post_order, tuple_leaves
@@ -273,10 +274,10 @@ def test_a_comparison_of_lengths_is_data_where_no_shape_depends_on_it() -> None:
     check_lengths(source, {"n": N})
 
 
-def test_lengths_of_two_names_do_not_meet() -> None:
+def test_lengths_that_are_never_equal_do_not_meet() -> None:
     source = model("(float[n,4] x, float[m,4] z) => (float[n,4] y)", "y = Add(x, z)")
     with pytest.raises(irtool.IrError, match="n and m") as error:
-        irtool.from_onnx(source, dims={"n": N, "m": M})
+        irtool.from_onnx(source, dims={"n": symbolic("n", 6, 16), "m": symbolic("m", 2, 5)})
     assert "the same name" in error.value.diagnostics[0].help
     both = symbolic("n", 1, 5)
     check_lengths(source, {"n": both, "m": both})
@@ -287,3 +288,54 @@ def test_a_shape_of_the_model_is_not_a_length() -> None:
     with pytest.raises(UsageError, match="cannot have"):
         irtool.from_onnx(source, shapes={"x": (N, 4)})
     assert not isinstance(irtool.from_onnx(source)[0]["main"].ret_type.shape[0], SymbolicInt)
+
+
+EQUATIONS = {
+    "sum": ("(float[n,3] x, float[m,3] z) => (float[a,3] y)", "y = Add(x, z)", lambda n, m: n == m),
+    "concatenation": (
+        "(float[n,3] x, float[m,3] z) => (float[a,6] y)",
+        "y = Concat<axis = 1>(x, z)",
+        lambda n, m: n == m,
+    ),
+    "pairs": (
+        "(float[n,3] x, float[m,3] z) => (float[a,3] y)",
+        "t = Constant<value = int64[3] {-1, 2, 3}>() p = Reshape(x, t) s = ReduceMax<axes = [1], keepdims = 0>(p) y = Add(s, z)",
+        lambda n, m: n == 2 * m,
+    ),
+    "halves that meet the whole": (
+        "(float[1,2,n] x, float[m,3] z) => (float[1,4,a] y, float[m,3] w)",
+        """p = MaxPool<kernel_shape = [2], strides = [2]>(x)
+        k = Constant<value = float[3] {1, 1, 2}>()
+        roi = Constant<value = float[0] {}>()
+        r = Resize<mode = "nearest">(p, roi, k)
+        y = Concat<axis = 1>(x, r)
+        w = Relu(z)""",
+        lambda n, m: n % 2 == 0,
+    ),
+}
+"""Models, and the numbers of their dimensions that they hold for."""
+
+
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_dimensions_that_have_to_be_equal_are_checked_in_each_run(name: str) -> None:
+    signature, body, holds = EQUATIONS[name]
+    source = model(signature, body)
+    notes: list[str] = []
+    module, weights = irtool.from_onnx(source, dims={"n": "<=8", "m": "<=4"}, say=lambda d: notes.append(d.message))
+    assert len([n for n in notes if n.endswith("in each run, or the shapes do not fit")]) >= 1
+    artifact = irtool.build(module, weights, vector=False)
+    for n, m in ((1, 1), (2, 1), (3, 3), (4, 2), (8, 4), (6, 1), (3, 4)):
+        g = np.random.RandomState(n)
+        numbers = {"n": n, "m": m}
+        written = [s.split(",") for s in re.findall(r"\[([^]]*)\]", signature.split("=>")[0])]
+        inputs = [g.randn(*(numbers.get(d) or int(d) for d in s)).astype("float32") for s in written]
+        if holds(n, m):
+            pinned, same = irtool.from_onnx(source, dims={"n": n, "m": m})
+            expected = irtool.evaluate(pinned, {**dict(zip("xz", inputs, strict=True)), **same})
+            for a, b in zip(
+                *(v if isinstance(v, tuple) else (v,) for v in (artifact.run(inputs), expected)), strict=True
+            ):
+                np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+        else:
+            with pytest.raises(IrError):
+                artifact.run(inputs)
