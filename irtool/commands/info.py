@@ -176,6 +176,7 @@ def _read(file: str, param_facts: ParamFacts) -> Module:
 
 
 def _describe(f: Any) -> dict[str, Any]:
+    from ..driver.offered_states import offered_states
     from ..ir import Call, Constant, MissingData, Op, post_order
     from ..ir.tensor_names import input_dims, input_names, output_names, show_named
 
@@ -192,6 +193,8 @@ def _describe(f: Any) -> dict[str, Any]:
         signature["dimensions"] = named
     if others := {p.name: n for p, n in called.items() if n != p.name}:
         signature["input_names"] = others
+    if states := offered_states(f):
+        signature["states"] = {name: names[n] if n < len(names) else f"out{n}" for name, n in states.items()}
     return {
         "type": repr(f.checked_type),
         **signature,
@@ -282,6 +285,8 @@ def _list_functions(record: Mapping[str, Any]) -> Iterator[str]:
             yield f"  inputs: {', '.join(inputs) or 'none'}"
             types = f["output_types"]
             yield f"  outputs: {', '.join(f'{o}: {t}' for o, t in zip(f['outputs'], types)) or ', '.join(f['outputs'])}"
+        if "states" in f:
+            yield f"  states (--state auto): {', '.join(f'{i}={o}' for i, o in f['states'].items())}"
         dynamic = [
             f"{place} ({f['dimensions'][place]})" if place in f.get("dimensions", {}) else place
             for place in f["dynamic"]

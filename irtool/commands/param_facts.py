@@ -43,7 +43,7 @@ class ParamFacts:
         names: of an ONNX model's inputs: their names as parameters.
         fixed: values of parameters that become constants, as on the command line, by name.
         prelude: True if definitions of TVM's prelude may be used without a note.
-        states: inputs that stay in the memory of an instance, each with the output that is its next value.
+        states: inputs that stay in the memory of an instance, each with the output that is its next value; or `auto`.
         image: how images among `single` become arrays; None if they are refused.
     """
 
@@ -57,7 +57,7 @@ class ParamFacts:
     names: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, str] = field(default_factory=dict)
     prelude: bool = False
-    states: Mapping[str, str] = field(default_factory=dict)
+    states: Mapping[str, str] | str = field(default_factory=dict)
     image: ImageRule | None = None
 
     def __bool__(self) -> bool:
@@ -157,11 +157,9 @@ class ParamFacts:
         from ..symbolic_int import symbols_of
 
         fact_items = (
-            *(
-                sorted(facts.items())
-                for facts in (self.shapes, self.dtypes, self.single, self.dims, self.fixed, self.states)
-            ),
+            *(sorted(facts.items()) for facts in (self.shapes, self.dtypes, self.single, self.dims, self.fixed)),
             symbols_of([*self.dims.values(), *(d for shape in self.shapes.values() for d in shape)]),
+            self.states if isinstance(self.states, str) else sorted(self.states.items()),
         )
         files = (self.params, self.inputs, tuple(self.single.values()))
         return (*fact_items, *[tuple(map(digest, paths)) for paths in files])

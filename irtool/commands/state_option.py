@@ -12,16 +12,22 @@ import click
 from .mistakes import BadValue, ClashingOptions
 from .param_facts import ParamFacts
 
+AUTO = "auto"
 
-def _states(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
-    """Names in `IN=OUT`. Raises UsageError for another form, and for an input that is named twice."""
+
+def _states(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str] | str:
+    """Names in `IN=OUT`, or `auto`. Raises UsageError for another form, and for an input that is named twice."""
     from ..diagnostics import UsageError
 
+    if items == (AUTO,):
+        return AUTO
     result: dict[str, str] = {}
     for item in items:
         source, equals, target = (part.strip() for part in item.rpartition("="))
         if not equals or not source or not target:
-            raise UsageError(f"cannot read the state {item!r}", help="write IN=OUT, as in h=h_out", code=BadValue)
+            raise UsageError(
+                f"cannot read the state {item!r}", help="write IN=OUT, as in h=h_out, or auto alone", code=BadValue
+            )
         name = source.removeprefix("%")
         if name in result:
             raise UsageError(f"--state is given twice for {name}", code=ClashingOptions)
@@ -41,7 +47,8 @@ def state_option(function: Callable[..., Any]) -> Callable[..., Any]:
         "states",
         multiple=True,
         callback=_states,
-        metavar="IN=OUT",
+        metavar="IN=OUT|auto",
         help="Keep an input in the memory of an instance of the network: the output is its value in the next step. "
-        "Outputs without names in the model are `out`, or `out0`, `out1`, …. Repeatable.",
+        "Outputs without names in the model are `out`, or `out0`, `out1`, …. `auto`: "
+        "the pairs that `irtool info` lists. Repeatable.",
     )(wrapped)

@@ -98,7 +98,7 @@ def build(module: Module | Expr, options: BuildOptions) -> Artifact:
             that the run decides, up to that bound.
         dims: the same for dimensions that have names in the model, as `import` and `from_onnx` keep them: `{"seq": "<=512"}`.
         states: inputs that stay in the memory of an instance, by name, each with the name of the output that is its value in the next
-            step: `{"h": "h_out"}`. An output without a name in the model is `out`, or `out1` by its number. See `Artifact.instance`.
+            step: `{"h": "h_out"}`; `"auto"`: the pairs that `irtool info` lists. An output without a name in the model is `out`, or `out1` by its number. See `Artifact.instance`.
         cache: look for the same build in the user's cache, and keep this one there.
         precision: `bfloat16` or `float16`: operands of products are rounded to it, sums and what is between products stay in
             float32, and so do inputs and results, and layers that the processor does not compute faster, unless

@@ -61,7 +61,7 @@ class BuildOptions:
     inputs: Sequence[str] | None = None
     shapes: Mapping[str, Sequence[int | str]] | None = None
     dims: Mapping[str, int | str] | None = None
-    states: Mapping[str, str] | None = None
+    states: Mapping[str, str] | str | None = None
     cache: bool = False
     precision: str = "float32"
     calibration: Calibration | None = None

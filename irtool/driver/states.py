@@ -13,8 +13,12 @@ from ..ir.tensor_names import STATES, output_names, parameters_by_input, state_o
 _NUMBERED = re.compile(r"(?:out)?(\d+)")
 
 
-def with_states(module: Module, entry: str, states: Mapping[str, str]) -> Module:
-    """The module whose `entry` keeps these inputs in the memory of an instance: names of inputs by those of outputs.
+AUTO = "auto"
+"""In place of names: the pairs that look like states (see `offered_states`)."""
+
+
+def with_states(module: Module, entry: str, states: Mapping[str, str] | str) -> Module:
+    """The module whose `entry` keeps these inputs in the memory of an instance: names of inputs, each with that of an output; or `auto`.
 
     Names are those of the model, or of parameters; an output may also be `out`, or `out1` by its number.
     Raises UsageError for a name that no input or output has, and for an output that two inputs are to have.
@@ -22,6 +26,8 @@ def with_states(module: Module, entry: str, states: Mapping[str, str]) -> Module
     function = module.functions.get(entry)
     if not isinstance(function, Function):
         raise UsageError(f"there is no function @{entry} with states")
+    if isinstance(states, str):
+        return _with_offered(module, entry, states)
     in_model = parameters_by_input(function)
     params = {p.name: p for p in function.params}
     known = [*params, *in_model]
@@ -38,8 +44,28 @@ def with_states(module: Module, entry: str, states: Mapping[str, str]) -> Module
         others = [n for n, k in numbers.items() if k == numbers[name] and n != name]
         if others:
             raise UsageError(f"the output {target!r} is to be the next value of {others[0]} and of {name}")
+    return _with_numbers(module, entry, function, numbers)
+
+
+def _with_numbers(module: Module, entry: str, function: Function, numbers: Mapping[str, int]) -> Module:
     outputs = [numbers.get(p.name, -1) for p in function.params]
     return module.with_function(entry, with_function(function, attrs={**function.attrs, STATES: outputs}))
+
+
+def _with_offered(module: Module, entry: str, states: str) -> Module:
+    """The module that keeps the inputs that look like states."""
+    from ..infer import require_types  # slow to import
+    from .offered_states import offered_states
+
+    if states != AUTO:
+        raise UsageError(f"states are names by name, or {AUTO!r}, not {states!r}")
+    function = module[entry]
+    typed = require_types(module, [entry])[entry]
+    assert isinstance(function, Function) and isinstance(typed, Function)
+    numbers = offered_states(typed)
+    if not numbers:
+        raise UsageError(f"no input of @{entry} looks like a state", help="name them: IN=OUT")
+    return _with_numbers(module, entry, function, numbers)
 
 
 def has_states(module: Module, entries: Sequence[str]) -> bool:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..deferred import np
 from ..ir import Function, Module, TensorType, Var
 from ..ir.dtypes import numpy_dtype
-from ..ir.tensor_names import state_outputs
+from ..ir.tensor_names import first_values, state_outputs
 from ..ir.values import value_leaves
 from .evaluate import evaluate
 
 
 class Steps:
-    """Consecutive steps of the function `entry` of a typed module, whose states begin with zeros, or with values by name."""
+    """Consecutive steps of the function `entry` of a typed module, whose states begin with zeros, or with the values that it has for them."""
 
-    def __init__(self, module: Module, entry: str = "main", first: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, module: Module, entry: str = "main") -> None:
         function = module[entry]
         assert isinstance(function, Function)
         self._module, self._entry = module, entry
         self._params = function.params
         self._outputs = state_outputs(function)
-        self._values = {p: (first or {}).get(p.name, zeros_of(p)) for p in self._outputs}
+        begin = {n: c.data for n, c in first_values(function).items()}
+        self._values = {p: begin.get(p.name, zeros_of(p)) for p in self._outputs}
 
     def step(self, inputs: Sequence[Any]) -> Any:
         """The outputs of a step but for states, for values of the other parameters in order: a value, or a tuple of them.

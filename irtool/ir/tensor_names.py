@@ -17,7 +17,8 @@ to be equal that have names of their own: `input_shapes=[[[a, 4]], [[b, 4]]]` of
     def @main(%x: …, %h: …, state_outputs=[-1, 1])
 
 `state_outputs` has, for each of the first parameters, the number of the output that is its value in the next call; -1 for others. A build
-keeps such a parameter in the memory of an instance.
+keeps such a parameter in the memory of an instance. `state_values`, which a binding of weights adds, has constants with which states begin,
+by the names of their parameters.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .expr import Function, Var
+from .expr import Constant, Function, Var
 from .types import TensorType, Type
 
 INPUTS = "input_tensor_names"
@@ -34,6 +35,7 @@ INPUT_DIMS = "input_dim_names"
 OUTPUT_DIMS = "output_dim_names"
 STATES = "state_outputs"
 INPUT_SHAPES = "input_shapes"
+FIRST_VALUES = "state_values"
 
 
 def output_names(f: Function) -> tuple[str, ...]:
@@ -74,6 +76,12 @@ def input_shapes(f: Function) -> dict[Var, list[tuple[int, ...]]]:
     if not isinstance(rows, list | tuple) or len(rows) != len(f.params):
         return {}
     return {p: [tuple(shape) for shape in row] for p, row in zip(f.params, rows, strict=True)}
+
+
+def first_values(f: Function) -> dict[str, Constant]:
+    """The constants with which states begin, by the names of their parameters; others begin with zeros."""
+    values = f.attrs.get(FIRST_VALUES)
+    return {n: c for n, c in values.items() if isinstance(c, Constant)} if isinstance(values, Mapping) else {}
 
 
 def show_named(t: Type | None, names: Sequence[str]) -> str:

@@ -48,7 +48,9 @@ def lower_module(module: Module, entries: Iterable[str] = ("main",), target: Vec
         name, closure, captured = whole.waiting.pop()
         lowered = FunctionLowering(whole, name, closure, captured).lower()
         functions[name] = (
-            keep_states(closure.function, lowered) if name in whole.stateful and not whole.problems else lowered
+            keep_states(closure.function, lowered, whole.constant)
+            if name in whole.stateful and not whole.problems
+            else lowered
         )
     if whole.problems:
         kind = DependsOnValues if whole.depends_on_values else IrError

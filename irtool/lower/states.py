@@ -6,12 +6,12 @@ is computed in the memory of the parameter where every read of the old value com
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import IrError
-from ..ir import Function
-from ..ir.tensor_names import state_outputs
+from ..ir import Constant, Function
+from ..ir.tensor_names import first_values, state_outputs
 from ..tir.kernel import Kernel
 from ..tir.program import (
     STATE,
@@ -32,8 +32,8 @@ from .sharing import may_lie_in
 from .workspace import Stages
 
 
-def keep_states(f: Function, host: HostFunction) -> HostFunction:
-    """The host function of `f` as an entry, with its states apart from its parameters and results.
+def keep_states(f: Function, host: HostFunction, constant: Callable[[Constant], Slot]) -> HostFunction:
+    """The host function of `f` as an entry, with its states apart from its parameters and results; `constant` gives the slot of a constant.
 
     Raises IrError for a state that is no tensor, or whose next value is of another type.
     """
@@ -41,7 +41,7 @@ def keep_states(f: Function, host: HostFunction) -> HostFunction:
     if not outputs:
         return host
     by_name = {p.name: (p, n) for p, n in outputs.items()}
-    first = dict(zip(host.param_names, _first_slots(host.param_structures), strict=True))
+    slots = dict(zip(host.param_names, _first_slots(host.param_structures), strict=True))
     states: dict[int, State] = {}
     for name, structure in zip(host.param_names, host.param_structures, strict=True):
         if name not in by_name:
@@ -61,7 +61,7 @@ def keep_states(f: Function, host: HostFunction) -> HostFunction:
             raise IrError(
                 f"output {n} is the next value of %{states[n].name} and of %{name}", param.span, code=StateMismatch
             )
-        slot, after = host.params[first[name]], host.results[n]
+        slot, after = host.params[slots[name]], host.results[n]
         if (slot.shape, slot.dtype) != (after.shape, after.dtype):
             raise IrError(
                 f"the state %{name} is {_type(slot)}, and its next value, output {n}, is {_type(after)}",
@@ -69,7 +69,8 @@ def keep_states(f: Function, host: HostFunction) -> HostFunction:
                 code=StateMismatch,
             )
         slot.kind = STATE
-        states[n] = State(name, host.result_name(n), slot, after)
+        first = first_values(f).get(name)
+        states[n] = State(name, host.result_name(n), slot, after, None if first is None else constant(first))
     stay = [n for n, name in enumerate(host.param_names) if name not in by_name]
     own = {s.slot for s in states.values()}
     host.structure = _without(host.structure, set(states))
@@ -80,7 +81,7 @@ def keep_states(f: Function, host: HostFunction) -> HostFunction:
     host.param_names = [host.param_names[n] for n in stay]
     host.param_structures = [host.param_structures[n] for n in stay]
     host.model_inputs = {m: name for m, name in host.model_inputs.items() if name not in by_name}
-    host.states = [s for name in first for s in states.values() if s.name == name]
+    host.states = [s for name in slots for s in states.values() if s.name == name]
     return host
 
 

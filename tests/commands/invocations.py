@@ -21,6 +21,12 @@ def @f(%x, %y: Tensor[(?, 3), float32], %w: Tensor[(3, 3), float32]) {
 """
 ANY = '#[version = "0.0.5"]\ndef @main(%y: Tensor[(?, 3), float32]) { exp(%y) }\n'
 LET = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) {\n  let %a = exp(%x);\n  add(%a, meta[relay.Constant][0] /* ty=Tensor[(2), float32] */)\n}\n'
+CACHE = """<ir_version: 11, opset_import: ["" : 24]>
+step (float[2, 1, 3] new, int64[2] at, float[2, 3, 3] past) => (float[2, 3, 3] y, float[2, 3, 3] present) {
+  present = TensorScatter<axis = 1>(past, new, at)
+  y = Exp(present)
+}
+"""
 STATE = """#[version = "0.0.5"]
 def @main(%x: Tensor[(3), float32], %h: Tensor[(3), float32]) { %0 = add(%x, %h); (tanh(%0), %0) }
 """
@@ -83,6 +89,7 @@ def write_files(folder: Path) -> None:
     for name, text in texts.items():
         (folder / f"{name}.relay").write_text(text)
     (folder / "model.onnxtxt").write_text(MODEL)
+    (folder / "cache.onnxtxt").write_text(CACHE)
     (folder / "own.py").write_text(OWN.format(name="Kept"))
     (folder / "drops.py").write_text(DROPS)
     (folder / "apart").mkdir()
@@ -163,6 +170,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build net.relay --params w.npz --precision int8 --calibrate x.npz -o out --name n9 --emit c", 0, ("out/n9.c:int8",)),
     ("build model.onnxtxt --dim n=2 --value k=1, --prelude -o out --name n10 --emit c", 0, ("out/n10.h:n10_run",)),
     ("build state.relay --state h=out1 -o out --name n12 --emit c", 0, ("out/n12.h:int n12_step(struct n12_net *net",)),
+    ("build cache.onnxtxt --state auto -o out --name n13 --emit c", 0, ("out/n13.h:float past[18]",)),
     ("cache", 0, ("out:irtool/builds",)),
     ("cache list --older-than 30 --json", 0, ('out:"builds"',)),
     ("cache clear --older-than 30", 0, ("out:removed",)),

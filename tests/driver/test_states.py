@@ -180,6 +180,95 @@ def test_builds_that_were_saved_or_cached_have_their_states(tmp_path: Path) -> N
         assert [s["name"] for s in other.report["states"]] == ["h", "c"]
 
 
+@pytest.mark.parametrize(
+    "target", ["c", "c{mcpu=portable}", "c{weights=file}", pytest.param("llvm", marks=needs_clang)]
+)
+def test_states_begin_with_given_values(target: str, tmp_path: Path) -> None:
+    """Weights under the names of states are their first values."""
+    network = NETWORKS["lstm"]
+    first = {"h": np.full((1, 16), 0.5, "float32")}
+    module = parse(network.text)
+    states = {"h": "out1", "c": "out2"}
+    artifact = irtool.build(module, {**network.params(), **first}, target, states=states, out_dir=tmp_path, name="net")
+    inputs = network.step(0)
+    expected, *_ = network.stateless(target).run({**inputs, **network.first(), **first})
+    instance = artifact.instance()
+    for _ in range(2):
+        np.testing.assert_array_equal(instance.step(inputs), expected)
+        instance.step(inputs)
+        instance.reset()
+
+
+def test_the_test_bench_begins_with_given_values(tmp_path: Path) -> None:
+    network = NETWORKS["gru"]
+    params = {**network.params(), "h": np.full((1, 16), 0.5, "float32")}
+    irtool.build(parse(network.text), params, states={"h": "1"}, out_dir=tmp_path, name="net", emit="c", testbench=True)
+    assert run(compile_c(tmp_path, "test", "net.c", "net_test.c")).returncode == 0
+
+
+CACHES = """<ir_version: 11, opset_import: ["" : 24]>
+step (float[1,2,1,8] q, float[1,2,1,8] k, float[1,2,1,8] v, float[1,1,1,16] mask, int64[1] position,
+      float[1,2,16,8] past_key, float[1,2,16,8] past_value)
+  => (float[1,2,1,8] y, float[1,2,16,8] present_key, float[1,2,16,8] other) {
+  present_key = TensorScatter<axis = 2>(past_key, k, position)
+  other = TensorScatter<axis = 2>(past_value, v, position)
+  kt = Transpose<perm = [0, 1, 3, 2]>(present_key)
+  s = MatMul(q, kt)
+  m = Add(s, mask)
+  p = Softmax<axis = -1>(m)
+  y = MatMul(p, other)
+}
+"""
+
+
+def test_key_value_caches_of_a_model_stay_in_place() -> None:
+    """Attention over caches of the model, written at a position: the bits of the model that takes and gives the caches."""
+    pytest.importorskip("onnx")
+    module, weights = irtool.from_onnx(CACHES.encode())
+    stateless = irtool.build(module, weights)
+    artifact = irtool.build(module, weights, states="auto")
+    assert [(s["output"], s["copied"]) for s in artifact.report["states"]] == [("present_key", False), ("other", False)]
+    instance = artifact.instance()
+    caches = {"past_key": np.zeros((1, 2, 16, 8), "float32"), "past_value": np.zeros((1, 2, 16, 8), "float32")}
+    for n in range(40):
+        g = np.random.RandomState(n)
+        inputs = {x: g.randn(1, 2, 1, 8).astype("float32") for x in "qkv"}
+        inputs["position"] = np.array([n % 16], "int64")
+        inputs["mask"] = np.where(np.arange(16) <= n, 0, -np.inf).astype("float32").reshape(1, 1, 1, 16)
+        y, key, value = stateless.run({**inputs, **caches})
+        np.testing.assert_array_equal(instance.step(inputs), y)
+        caches = {"past_key": key, "past_value": value}
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("past_key_values.0.key", "present.0.key"),
+        ("past_key", "present_key"),
+        ("h0", "hn"),
+        ("state", "stateN"),
+        ("state", "state_out"),
+        ("cache_in", "cache_out"),
+        ("in_cache", "out_cache"),
+        ("c", "new_c"),
+    ],
+)
+def test_names_that_say_the_next_value(source: str, target: str) -> None:
+    text = f"""#[version = "0.0.5"]
+def @main(%x: Tensor[(3), float32], %h: Tensor[(3), float32], input_tensor_names=["x", "{source}"],
+          output_tensor_names=["y", "{target}"]) {{ %0 = add(%x, %h); (exp(%0), %0) }}"""
+    (state,) = irtool.build(parse(text), states="auto", emit="c").report["states"]
+    assert (state["name"], state["output"]) == ("h", target)
+
+
+def test_names_that_say_nothing() -> None:
+    network = NETWORKS["gru"]
+    with pytest.raises(UsageError, match="no input of @main looks like a state"):
+        irtool.build(parse(network.text), network.params(), states="auto")
+    with pytest.raises(UsageError, match="states are names by name"):
+        irtool.build(parse(network.text), network.params(), states="h")
+
+
 def test_states_that_the_text_says() -> None:
     """`state_outputs` is an attribute of the function, which a text keeps."""
     network = NETWORKS["gru"]

@@ -27,7 +27,7 @@ from ...ir import (
     without_return_type,
 )
 from ...ir.conversion import dtype_name, fit
-from ...ir.tensor_names import without_inputs
+from ...ir.tensor_names import FIRST_VALUES, first_values, state_outputs, without_inputs
 from ...ir.types import has_static_shapes
 from ...ir.untyped import without_types
 
@@ -89,8 +89,14 @@ def declaration(param: Var) -> Span:
 
 
 def with_values(function: Function, values: Mapping[Var, Expr]) -> Function:
-    """The function with parameters replaced. Types that followed from shapes which only the values settle are inferred
-    again."""
+    """The function with parameters replaced, but for states, which begin with their values. Types that followed from shapes which only the
+    values settle are inferred again."""
+    states = state_outputs(function)
+    first = {p.name: v for p, v in values.items() if p in states}
+    if first:
+        values = {p: v for p, v in values.items() if p not in states}
+        begin = {**first_values(function), **first}
+        function = with_function(function, attrs={**function.attrs, FIRST_VALUES: begin})
     params = tuple(p for p in function.params if p not in values)
     body = substitute(function.body, values)
     attrs = without_inputs(function.attrs, function, values.__contains__)

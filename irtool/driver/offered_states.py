@@ -1,0 +1,65 @@
+"""Inputs of a function that look like states: the pairs of an input and an output that `build --state auto` keeps, and `info` lists.
+
+An output is the next value of an input of the same type if it is an update of it (rows written, as ONNX's TensorScatter does), or if
+their names in the model say so: `past_key_values.0.key` and `present.0.key`, `h0` and `hn`, `state` and `state_out`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..ir import Call, Function, Op, TensorType, Tuple, Var, tuple_leaves
+from ..ir.tensor_names import input_names, output_names
+from ..ops.indexing.scatter import ScatterAlongAxis, ScatterND
+
+_NAMES = (
+    (r"past_key_values?(?=$|\W|_)", ("present", "present_key_values", "present_key_value")),
+    (r"past(?=$|\W|_)", ("present",)),
+    (r"(?<=[a-z_])0$|^0$", ("n", "N")),
+    (r"_in$", ("_out",)),
+    (r"in_(?=\w)", ("out_",)),
+    (r"^", ("new_", "next_", "out_", "output_", "updated_")),
+    (r"$", ("_out", "_new", "_next", "_n", "N", "n", "_output", "_updated")),
+)
+"""Parts of names of inputs, and the parts in their place in names of outputs."""
+
+
+def offered_states(f: Function) -> dict[str, int]:
+    """The parameters of a typed function that look like states, by name, with the numbers of their next values."""
+    types = list(tuple_leaves(f.body.known_type))
+    fields = list(f.body.fields) if isinstance(f.body, Tuple) else [f.body]
+    updated = {n: _updated(e) for n, e in enumerate(fields)} if len(fields) == len(types) else {}
+    called, outputs = input_names(f), output_names(f)
+    pairs: dict[str, int] = {}
+    for p in f.params:
+        t = p.checked_type or p.type_annotation
+        if not isinstance(t, TensorType):
+            continue
+        names = set(_next_names(called.get(p, p.name)))
+        for n, out in enumerate(types):
+            is_next = updated.get(n) is p or (n < len(outputs) and outputs[n] in names)
+            if is_next and isinstance(out, TensorType) and _same(t, out) and n not in pairs.values():
+                pairs[p.name] = n
+                break
+    return pairs
+
+
+def _same(a: TensorType, b: TensorType) -> bool:
+    return a.dtype == b.dtype and len(a.shape) == len(b.shape) and all(x == y for x, y in zip(a.shape, b.shape))
+
+
+def _next_names(name: str) -> Iterator[str]:
+    """The names that the next value of an input may have."""
+    for pattern, others in _NAMES:
+        for other in others:
+            changed = re.sub(pattern, other, name, count=1)
+            if changed != name:
+                yield changed
+
+
+def _updated(e: object) -> Var | None:
+    """The parameter of which an expression is an update."""
+    while isinstance(e, Call) and isinstance(e.op, Op) and issubclass(e.op.operator, ScatterAlongAxis | ScatterND):
+        e = e.args[0]
+    return e if isinstance(e, Var) else None
