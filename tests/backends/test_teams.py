@@ -63,6 +63,20 @@ def test_any_number_of_threads_gives_the_bits_of_one(folder: Path) -> None:
                 np.testing.assert_allclose(a, c, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "int32", "int64", "uint64", "float16", "float64"])
+@pytest.mark.parametrize("shape", ["3, 40000", "?, 40000"], ids=["extents", "a length"])
+def test_threads_take_tensors_of_every_dtype(shape: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task finds its operands behind pointers: tensors stay pointers there, lengths become numbers."""
+    monkeypatch.setattr(program, "REGION_WORK", 0)
+    text = f"""#[version = "0.0.5"]
+def @main(%x: Tensor[({shape}), {dtype}], %y: Tensor[({shape}), {dtype}]) {{ where(equal(%x, %y), %y, %x) }}
+"""
+    shapes = dict.fromkeys("xy", ("n<=3", 40000)) if "?" in shape else None
+    artifact = irtool.build(irtool.parse(text), openmp=True, cc="gcc", shapes=shapes)
+    x, y = (np.random.default_rng(n).integers(0, 2, (3, 40000)).astype(dtype) for n in range(2))
+    np.testing.assert_array_equal(artifact.run([x, y]), np.where(x == y, y, x))
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the tiles of another processor have one loop around them")
 def test_two_loops_are_shared_as_one(tmp_path: Path) -> None:
     irtool.build(irtool.parse(TEXT), name="net", openmp=True, cc="gcc", mcpu="x86-64-v4", out_dir=tmp_path, emit="c")

@@ -156,11 +156,10 @@ class KernelWriter:
 
     @property
     def operand_types(self) -> list[str]:
-        """The types of its parameters but for the worker, as pointers."""
+        """The types of its tensors and its workspace, as pointers."""
         types = [f"const {stored_type(b.numbers or b.dtype)} *" for b in self.kernel.inputs]
         types += [f"{stored_type(b.dtype)} *" for b in self.kernel.outputs]
-        types += ["unsigned char *"] if self.has_workspace else []
-        return [*types, *(["const int64_t *"] * len(self.symbols))]
+        return [*types, *(["unsigned char *"] if self.has_workspace else [])]
 
     def write(self) -> KernelText:
         """The text of the kernel."""

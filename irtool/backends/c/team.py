@@ -82,13 +82,12 @@ def run_together(name: str, call: str, pays: bool, flushes: bool) -> str:
     )
 
 
-SYMBOL = "const int64_t *"
-"""The address of a symbol among the operands of a task."""
-
-
-def write_task(name: str, kernel: str, types: Sequence[str]) -> str:
-    """The function that runs a kernel as a task: it hands the kernel its operands, of these types of pointers."""
-    operands = ", ".join(f"{'*' * (t == SYMBOL)}({t})operands[{n}]" for n, t in enumerate(types))
+def write_task(name: str, kernel: str, types: Sequence[str], lengths: int) -> str:
+    """The function that runs a kernel as a task: it hands the kernel its operands, of these types of pointers, then the values of so many
+    lengths, whose addresses follow the operands."""
+    pointers = [f"({t})operands[{n}]" for n, t in enumerate(types)]
+    values = [f"*(const int64_t *)operands[{len(types) + n}]" for n in range(lengths)]
+    operands = ", ".join([*pointers, *values])
     return (
         f"static void {name}(const void *const *operands, irt_worker *{WORKER}) {{\n"
         f"  {kernel}({operands}, {WORKER});\n}}\n"

@@ -64,7 +64,8 @@ class Variant:
 
     def write_tasks(self) -> list[str]:
         """The functions that run kernels as tasks."""
-        return [write_task(name, w.name, w.operand_types) for k, name in self.tasks.items() for w in [self.writers[k]]]
+        writers = {name: self.writers[k] for k, name in self.tasks.items()}
+        return [write_task(name, w.name, w.operand_types, len(w.symbols)) for name, w in writers.items()]
 
     @property
     def vector_types(self) -> dict[tuple[str, int], None]:
