@@ -1,6 +1,6 @@
 """Extents that are known when a network runs: integers with a formula over symbols.
 
-An extent such as `2 * seq + 1` is an `int` that carries its formula, a polynomial of symbols and quotients. Arithmetic on extents yields
+An extent such as `2 * seq + 1` is an `int` that carries its formula, a polynomial of symbols, quotients and minimums. Arithmetic on extents yields
 formulas, so that code written for constant extents computes formulas without change. A comparison is decided if it has one outcome for all
 values of the symbols. If it has both, the mode decides:
 
@@ -178,17 +178,49 @@ class Quotient:
         return hash(self.text)
 
 
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """The smaller one of two extents, which the run decides; the first is a formula."""
+
+    first: int
+    second: int
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The minimum in C."""
+        return f"({self.first} < {self.second} ? {self.first} : {self.second})"
+
+    @functools.cached_property
+    def relaxed(self) -> Relaxed:
+        """The first extent less a variable that counts from 0, which keeps that it is no greater; see `interval`."""
+        terms = dict(_relaxed(self.first))
+        excess = max(0, math.floor(interval(self.first - self.second)[1]))
+        terms[((f"{self.text} excess", excess),)] = Fraction(-1)
+        return terms
+
+    @functools.cached_property
+    def _key(self) -> tuple[str, frozenset[Symbol]]:
+        """Bounds belong to it, as to a quotient."""
+        return self.text, frozenset(_symbols(self))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Minimum) and self._key == other._key)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
 Variable = tuple[str, int]
 """A variable that counts from 0: its name and its greatest value."""
 Relaxed = dict[tuple[Variable, ...], Fraction]
 """A sum of products of variables, with their factors."""
-Atom = Symbol | Quotient
+Atom = Symbol | Quotient | Minimum
 Monomial = tuple[Atom, ...]
 Terms = Mapping[Monomial, int]
 
 
 class SymbolicInt(int):
-    """A sum of products of atoms with integer coefficients.
+    """A sum of products of atoms, symbols, quotients and minimums, with integer coefficients.
 
     Attributes:
         terms: the sum.
@@ -412,11 +444,7 @@ class SymbolicInt(int):
         for m, k in self.terms.items():
             product: Any = k
             for a in m:
-                product = product * (
-                    values[a] // a.step
-                    if isinstance(a, Symbol)
-                    else value_at(a.dividend, values) // value_at(a.divisor, values)
-                )
+                product = product * _value_of(a, values)
             total = total + product
         return total
 
@@ -448,6 +476,17 @@ def value_at(value: int, values: Mapping[Symbol, Any]) -> Any:
     return value.at(values) if isinstance(value, SymbolicInt) else value
 
 
+def _value_of(atom: Atom, values: Mapping[Symbol, Any]) -> Any:
+    if isinstance(atom, Symbol):
+        return values[atom] // atom.step
+    if isinstance(atom, Quotient):
+        return value_at(atom.dividend, values) // value_at(atom.divisor, values)
+    first, second = value_at(atom.first, values), value_at(atom.second, values)
+    if isinstance(first, int) and isinstance(second, int):
+        return minimum(first, second)
+    return np.minimum(first, second)
+
+
 def symbols_of(extents: Iterable[int]) -> list[Symbol]:
     """The symbols of these extents, in the order in which they appear; by name within one extent."""
     order: dict[Symbol, None] = {}
@@ -470,6 +509,26 @@ def bound(value: int) -> int:
 def smaller(a: int, b: int) -> int:
     """The smaller of two extents. Raises Undecided if this depends on the symbols."""
     return a if a is b or signs(b - a) <= {0, 1} else b if signs(a - b) <= {0, 1} else min(a, b)
+
+
+def minimum(a: int, b: int) -> int:
+    """The smaller of two extents, as a formula if this depends on the symbols."""
+    if not isinstance(a, SymbolicInt) and not isinstance(b, SymbolicInt):
+        return min(a, b)
+    outcomes = signs(a - b)
+    if outcomes <= {-1, 0}:
+        return a
+    if outcomes <= {0, 1}:
+        return b
+    first, second = sorted((a, b), key=lambda x: (not isinstance(x, SymbolicInt), str(x)))
+    constant = _terms(first).get((), 0)  # the smaller one of a - 3 and 0 is that of a and 3, less 3
+    return SymbolicInt({(Minimum(first - constant, second - constant),): 1}) + constant
+
+
+def maximum(a: int, b: int) -> int:
+    """The larger of two extents, as a formula if this depends on the symbols."""
+    smaller_one = minimum(a, b)
+    return b if smaller_one is a else a if smaller_one is b else a + b - smaller_one
 
 
 def larger(a: int, b: int) -> int:
@@ -616,7 +675,7 @@ def _relaxed(value: int) -> Relaxed:
 
 
 def _relaxed_atom(atom: Atom) -> Relaxed:
-    if isinstance(atom, Quotient):
+    if not isinstance(atom, Symbol):
         return atom.relaxed
     return {((atom.name, (atom.high - atom.low) // atom.step),): Fraction(1), (): Fraction(atom.low // atom.step)}
 
@@ -663,14 +722,17 @@ def _quotient(a: int, b: int) -> int:
     if not isinstance(rest, SymbolicInt):
         return _simplest(whole) + rest // b
     if not signs(rest) <= {0, 1}:
-        return _simplest(whole) - _quotient(b - 1 - rest, b)
+        if signs(b - 1 - rest) <= {0, 1}:
+            return _simplest(whole) - _quotient(b - 1 - rest, b)
+        more = math.ceil(-interval(rest)[0] / b)
+        return SymbolicInt({(Quotient(rest + more * b, b),): 1}) + _simplest(whole) - more
     if signs(rest - b) == {-1}:
         return _simplest(whole)
     common = math.gcd(b, *rest.terms.values())
     if common > 1:
         rest, b = SymbolicInt({m: k // common for m, k in rest.terms.items()}), b // common
-    ((m, k), *more) = rest.terms.items()
-    if not more and k == 1 and len(m) == 1 and isinstance(inner := m[0], Quotient) and type(inner.divisor) is int:
+    ((m, k), *further) = rest.terms.items()
+    if not further and k == 1 and len(m) == 1 and isinstance(inner := m[0], Quotient) and type(inner.divisor) is int:
         return _quotient(inner.dividend, inner.divisor * b) + _simplest(whole)
     return SymbolicInt({(Quotient(rest, b),): 1}) + _simplest(whole)
 
@@ -715,13 +777,17 @@ def _without(m: Monomial, divisor: Monomial) -> Monomial:
 def _symbols(atom: Atom) -> set[Symbol]:
     if isinstance(atom, Symbol):
         return {atom}
-    return set().union(*(x.symbols() for x in (atom.dividend, atom.divisor) if isinstance(x, SymbolicInt)))
+    parts = (atom.dividend, atom.divisor) if isinstance(atom, Quotient) else (atom.first, atom.second)
+    return set().union(*(x.symbols() for x in parts if isinstance(x, SymbolicInt)))
 
 
 def _high(atom: Atom, below: int) -> int:
     """The value of an atom at the upper bounds of the symbols, or at lengths that many below them."""
     if isinstance(atom, Symbol):
         return max(atom.low // atom.step, atom.high // atom.step - below)
+    if isinstance(atom, Minimum):
+        number = int.__int__ if below else _number_at_bounds
+        return min(number(atom.first), number(atom.second))
     if below:
         return int.__int__(atom.dividend) // int.__int__(atom.divisor)
     return _number_at_bounds(atom.dividend) // _number_at_bounds(atom.divisor)
@@ -736,7 +802,7 @@ def _number(value: Any) -> Any:
 
 
 def _text(atom: Atom) -> str:
-    if isinstance(atom, Quotient):
+    if not isinstance(atom, Symbol):
         return atom.text
     return atom.name if atom.step == 1 else f"({atom.name} / {atom.step})"
 

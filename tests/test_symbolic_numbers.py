@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
+import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
-from irtool.symbolic_int import SymbolicInt, Undecided, bound, estimate, shifted, signs, symbolic, value_at
+from irtool.symbolic_int import (
+    Symbol,
+    SymbolicInt,
+    Undecided,
+    bound,
+    estimate,
+    extent_of,
+    interval,
+    maximum,
+    minimum,
+    shifted,
+    signs,
+    symbolic,
+    value_at,
+)
 
 N = symbolic("n", 1, 24)
 FORMULAS = (N, 2 * N + 1, (N + 3) // 4, N * N // 8, 7 * N - N % 5)
@@ -80,3 +97,38 @@ def test_bounds_belong_to_a_formula(formula: Callable[[SymbolicInt], int]) -> No
                 values = {value_at(value, {n: k}) for k in range(n.low, n.high + 1)}
                 assert signs(value - limit) >= {(v > limit) - (v < limit) for v in values}
     assert narrow != wide
+
+
+def random_extent(g: random.Random, leaves: list[Any]) -> Any:
+    """A formula with minimums and maximums of sums and quotients."""
+    value = g.choice(leaves)
+    for _ in range(g.randrange(1, 4)):
+        other = g.choice([*leaves, g.randrange(0, 12)])
+        value = g.choice([minimum, maximum])(value + g.randrange(-3, 4), other)
+        if g.randrange(2):
+            value = maximum(value, 0) // g.randrange(1, 5) + g.choice(leaves)
+    return value
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_minimums_have_the_values_of_numbers(seed: int) -> None:
+    """The formula, its bound, its interval, its signs and its values in arrays, against numbers."""
+    symbols = [Symbol("a", 1, 9), Symbol("b", 2, 10, 2)]
+    f = random_extent(random.Random(seed), [extent_of(s) for s in symbols])
+    lengths = list(itertools.product(*(range(s.low, s.high + 1, s.step) for s in symbols)))
+    values = [random_extent(random.Random(seed), list(numbers)) for numbers in lengths]
+    assert [value_at(f, dict(zip(symbols, numbers, strict=True))) for numbers in lengths] == values
+    low, high = interval(f)
+    assert low <= min(values) and max(values) <= high and bound(f) == max(values)
+    assert signs(f) == {(v > 0) - (v < 0) for v in values}
+    if isinstance(f, SymbolicInt):
+        columns = dict(zip(symbols, np.array(lengths).T, strict=True))
+        assert f.at(columns).tolist() == values
+        assert f.at({s: extent_of(s) for s in symbols}) == f
+
+
+def test_minimums_that_are_decided_are_no_formulas() -> None:
+    n = symbolic("n", 3, 9)
+    assert minimum(n, 2) == 2 and maximum(n, 2) is n and minimum(n, n + 1) is n and maximum(n, 9) == 9
+    assert minimum(n, 5) == minimum(5, n) and minimum(n - 3, 2) == minimum(n, 5) - 3
+    assert minimum(n, 5) <= n and maximum(n, 5) + minimum(n, 5) == n + 5

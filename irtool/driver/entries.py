@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..symbolic_int import Quotient, Symbol, SymbolicInt
+from ..symbolic_int import Atom, Minimum, Quotient, Symbol, SymbolicInt
 from ..tir.program import PARAM, RESULT, STATE, HostFunction, Slot, State
 from ..tir.symbols import symbols_of_function
 
@@ -67,13 +67,19 @@ def _read_state(about: Any, read_shape: Callable[[Any], tuple[int, ...]]) -> Sta
 
 
 def _describe(extent: int) -> Any:
-    """A number, or the terms of a formula: each a coefficient and its factors, names of lengths or a dividend and a divisor."""
+    """A number, or the terms of a formula: each a coefficient and its factors, names of lengths, a dividend and a divisor, or two extents of
+    which the smaller one counts, and a word."""
     if not isinstance(extent, SymbolicInt):
         return extent
-    return [
-        [k, [a.name if isinstance(a, Symbol) else [_describe(a.dividend), _describe(a.divisor)] for a in m]]
-        for m, k in extent.terms.items()
-    ]
+    return [[k, [_describe_atom(a) for a in m]] for m, k in extent.terms.items()]
+
+
+def _describe_atom(atom: Atom) -> Any:
+    if isinstance(atom, Symbol):
+        return atom.name
+    if isinstance(atom, Minimum):
+        return [_describe(atom.first), _describe(atom.second), "minimum"]
+    return [_describe(atom.dividend), _describe(atom.divisor)]
 
 
 def _read(about: Any, symbols: Mapping[str, Symbol]) -> int:
@@ -82,8 +88,12 @@ def _read(about: Any, symbols: Mapping[str, Symbol]) -> int:
         return about
     terms = {}
     for k, factors in about:
-        atoms = [
-            symbols[a] if isinstance(a, str) else Quotient(_read(a[0], symbols), _read(a[1], symbols)) for a in factors
-        ]
-        terms[tuple(atoms)] = int(k)
+        terms[tuple(_read_atom(a, symbols) for a in factors)] = int(k)
     return SymbolicInt(terms)
+
+
+def _read_atom(about: Any, symbols: Mapping[str, Symbol]) -> Atom:
+    if isinstance(about, str):
+        return symbols[about]
+    a, b, *word = about
+    return (Minimum if word else Quotient)(_read(a, symbols), _read(b, symbols))

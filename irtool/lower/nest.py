@@ -8,10 +8,11 @@ are scheduled; only an operator that writes its loops itself gives a nest.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..symbolic_int import signs
+from ..symbolic_int import holds, signs
 from ..te import Compute, Tensor
 from ..te.reduction import Reducer
 from ..te.tensor import Extern
@@ -267,13 +268,13 @@ def _bounds(loops: Sequence[Loop]) -> dict[Expr, tuple[float, float]]:
 def _counted(form: Map | TupleReduction, taps: Sequence[Var] = ()) -> list[AnyForm]:
     """The form, in the simplest kind that says it: nothing without steps, the initial values if nothing is reduced, a plain
     reduction of one accumulator."""
-    if any(n <= 0 for _, n in form.loops):
+    if any(holds(operator.le, n, 0) for _, n in form.loops):
         return []
     if isinstance(form, Map):
         return [form]
     if isinstance(form.condition, Const) and form.condition.value:
         form = replace(form, condition=None)
-    if isinstance(form.condition, Const) or any(n <= 0 for _, n in form.inner):
+    if isinstance(form.condition, Const) or any(holds(operator.le, n, 0) for _, n in form.inner):
         memo: dict[Expr, Expr] = {}
 
         def initial(e: Expr) -> Expr:

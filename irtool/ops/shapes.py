@@ -15,7 +15,8 @@ from typing import Any
 
 from ..ir import IncompleteType, TensorType, TupleType, Type
 from ..ir.dims import ANY, Dim, DimExpr, DimVar, Int64, is_number, plain
-from ..symbolic_int import larger, smaller
+from ..symbolic_int import maximum as larger
+from ..symbolic_int import minimum as smaller
 from .base import RelationError
 from .dtypes import is_float, is_integer
 

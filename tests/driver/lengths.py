@@ -128,6 +128,21 @@ NETWORKS = {
         {"x": (1, "n", 32)},
         {"w": (96, 32), "u": (32, 32), "g": (32,), "b": (32,)},
     ),
+    "first rows": Network(
+        "def @main(%x: Tensor[(?, 6), float32]) { exp(strided_slice(%x, begin=[0], end=[5], strides=[1], axes=[0])) }",
+        {"x": ("n", 6)},
+    ),
+    "rows that may be none": Network(
+        "def @main(%x: Tensor[(?, 16), float32]) { %0 = strided_slice(%x, begin=[3], end=[11], strides=[2], axes=[0]); "
+        "(nn.softmax(%0), sum(%0, axis=[0]), concatenate((%x, nn.relu(%0)), axis=0)) }",
+        {"x": ("n", 16)},
+    ),
+    "last rows": Network(
+        "def @main(%x: Tensor[(?, 64), float32], %w: Tensor[(32, 64), float32]) "
+        "{ nn.dense(strided_slice(%x, begin=[-9], end=[100], strides=[1], axes=[0]), %w, units=32) }",
+        {"x": ("n", 64)},
+        {"w": (32, 64)},
+    ),
     "tuple": Network("def @main(%x: Tensor[(?, 6), float32]) { (exp(%x), %x) }", {"x": ("n", 6)}),
 }
 

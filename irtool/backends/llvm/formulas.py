@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...symbolic_int import Atom, Symbol, SymbolicInt, whole_lengths
+from ...symbolic_int import Atom, Minimum, Symbol, SymbolicInt, whole_lengths
 from .builder import Builder
 
 
@@ -33,4 +33,8 @@ def _atom(b: Builder, atom: Atom | str) -> str:
         return f"%{atom}"
     if isinstance(atom, Symbol):
         return b.value(f"sdiv exact i64 %{atom.name}, {atom.step}", "size")
+    if isinstance(atom, Minimum):
+        first, second = write_formula(b, atom.first), write_formula(b, atom.second)
+        is_first = b.value(f"icmp slt i64 {first}, {second}")
+        return b.value(f"select i1 {is_first}, i64 {first}, i64 {second}", "size")
     return b.value(f"sdiv i64 {write_formula(b, atom.dividend)}, {write_formula(b, atom.divisor)}", "size")

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...deferred import np
-from ...symbolic_int import SymbolicInt, Undecided, signs, smaller
+from ...symbolic_int import SymbolicInt, Undecided, maximum, minimum, signs
 
 
 class Length:
@@ -161,11 +161,12 @@ def towards_zero(a: Any, b: Any) -> Any:
 
 def smaller_number(a: Any, b: Any) -> Any:
     x, y, divisor = _over_one(a, b)
-    return element(smaller(x, y), divisor)
+    return element(minimum(x, y), divisor)
 
 
 def larger_number(a: Any, b: Any) -> Any:
-    return -as_length(smaller_number(-as_length(a), -as_length(b)))
+    x, y, divisor = _over_one(a, b)
+    return element(maximum(x, y), divisor)
 
 
 def object_array(values: Sequence[Any], shape: Sequence[int] | None = None) -> np.ndarray:

@@ -10,7 +10,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import ANY, Dim, Int64, plain
-from ...symbolic_int import larger, smaller
+from ...symbolic_int import maximum, minimum, signs
 from ...tir import dtypes
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..relations import require_dtype
@@ -35,13 +35,14 @@ class Range:
         if self.stride == 0:
             raise RelationError(f"the stride of axis {self.axis} is 0")
         begin, end = self._clip(self.begin, extent), self._clip(self.end, extent)
-        if (end - begin) * self.stride < 0:
-            return max(begin, 0), 0
-        return begin, -(-abs(end - begin) // abs(self.stride))
+        steps = end - begin if self.stride > 0 else begin - end
+        if signs(steps) == {-1}:
+            return maximum(begin, 0), 0
+        return begin, -(-maximum(steps, 0) // abs(self.stride))
 
     def _clip(self, index: int, extent: int) -> int:
         low, high = (-1, extent - 1) if self.stride < 0 else (0, extent)
-        return smaller(larger(index + extent if index < 0 else index, low), high)
+        return minimum(maximum(index + extent if index < 0 else index, low), high)
 
 
 def require_slice_mode(mode: str) -> None:

@@ -8,7 +8,7 @@ from ....deferred import np
 from ....diagnostics import IrError
 from ....ir.attributes import formulas
 from ....ir.dims import is_number
-from ....symbolic_int import bound, larger
+from ....symbolic_int import bound, maximum
 from ..arithmetic import cast
 from ..memory_limit import MOST_MADE, counted, diagonal, require_shape
 from ..mistakes import DamagedModel, UnknownExtent, UnsupportedNode
@@ -124,7 +124,7 @@ def _of_length(start: Value, limit: Value, delta: Value) -> Value:
     first, last, step = (v.number("a bound of Range") for v in (start, limit, delta))
     if not is_number(step) or not step:
         raise IrError(f"the step of Range is {step}: a number other than 0 is needed", code=UnknownExtent)
-    count = larger(-((first - last) // step), 0)
+    count = maximum(-((first - last) // step), 0)
     longest = counted(bound(count), "the result of Range") * step
     numbers = Value.constant(longest, start.dtype)
     numbers = numbers.call("strided_slice", begin=[0], end=[count], strides=[1], axes=[0])

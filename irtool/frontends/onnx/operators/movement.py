@@ -8,7 +8,7 @@ from itertools import accumulate
 from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import TupleGetItem
-from ....symbolic_int import larger, signs, smaller
+from ....symbolic_int import larger, maximum, minimum, signs
 from ..arithmetic import cast
 from ..counts import require_count
 from ..memory_limit import require_steps
@@ -105,7 +105,7 @@ def _bounds(start: int, end: int, step: int, extent: int) -> tuple[int, int]:
     `0 … extent - 1`, where Python has -1 for the place before the first element, and the end to `-1 … extent - 1`."""
     start, end = (n + extent if n < 0 else n for n in (start, end))
     lowest, highest = (0, extent) if step > 0 else (-1, extent - 1)
-    return smaller(larger(start, 0), larger(highest, 0)), smaller(larger(end, lowest), highest)
+    return minimum(maximum(start, 0), maximum(highest, 0)), minimum(maximum(end, lowest), highest)
 
 
 def _first_within(begin: Value, steps: Value, extents: Value) -> Value:
