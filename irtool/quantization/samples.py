@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 from typing import Any
 
 from ..deferred import np
@@ -13,7 +12,8 @@ from ..infer.lengths import symbols_of_params
 from ..interp.cut_values import cut_values
 from ..interp.random_inputs import random_inputs
 from ..ir import Function, Module, TensorType, Var
-from ..ir.conversion import fit
+from ..ir.conversion import Sizes, fit
+from ..symbolic_int import is_known
 from .mistakes import BadSamples
 
 
@@ -89,25 +89,31 @@ def samples_in(function: Function, arrays: Mapping[str, Any], what: str = CALIBR
             )
     if not count:
         raise IrError(f"{what} are empty: there is no sample", code=BadSamples)
-    return [[parts_of[n if len(parts_of) > 1 else 0] for parts_of in parts] for n in range(count)]
+    samples = [[parts_of[n if len(parts_of) > 1 else 0] for parts_of in parts] for n in range(count)]
+    for sample in samples if symbols_of_params(function) else ():
+        sizes: Sizes = {}
+        for p, array in zip(function.params, sample, strict=True):
+            fit(array, _static_type(p), f"%{p.name}", p.span, sizes)  # the inputs of a sample have the same lengths
+    return samples
 
 
 def _split(p: Var, array: Any, what: str) -> list[Any]:
     """The samples in one array."""
     t = _static_type(p)
     shape, given_shape = t.static_shape, tuple(array.shape)
-    if given_shape == shape:
+    if _is_sample(given_shape, shape):
         pieces = [array]
-    elif given_shape[1:] == shape:
+    elif given_shape and _is_sample(given_shape[1:], shape):
         pieces = list(array)
     elif (
         shape
-        and len(given_shape) == len(shape)
-        and given_shape[1:] == shape[1:]
+        and is_known(shape[0])
+        and given_shape
+        and _is_sample(given_shape[1:], shape[1:])
         and shape[0]
         and given_shape[0] % shape[0] == 0
     ):
-        pieces = list(array.reshape((given_shape[0] // shape[0], *shape)))
+        pieces = list(array.reshape((given_shape[0] // shape[0], shape[0], *given_shape[1:])))
     else:
         raise IrError(
             f"{what} for %{p.name} have the shape {_show(given_shape)}, and the input is {_show(shape)}",
@@ -122,9 +128,16 @@ def _split(p: Var, array: Any, what: str) -> list[Any]:
             f"{what} for %{p.name} have {array[tuple(bad)]} at [{', '.join(map(str, bad))}]",
             code=BadSamples,
         )
-    if not prod(shape):
+    if not array.size:
         raise IrError(f"the input %{p.name} has no elements: there is nothing to measure", code=BadSamples)
     return [fit(piece, t, f"%{p.name}", p.span) for piece in pieces]
+
+
+def _is_sample(given_shape: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """True for an array of the input's shape, whatever the lengths are that a run decides."""
+    return len(given_shape) == len(shape) and all(
+        not is_known(d) or d == n for n, d in zip(given_shape, shape, strict=True)
+    )
 
 
 def _static_type(p: Var) -> TensorType:
