@@ -14,15 +14,18 @@ from typing import Any, NamedTuple
 
 from ..diagnostics import ToolError
 from ..tir.program import FAILED, LENGTH_ERROR, OTHER_STATE_ERROR, UNEQUAL_ERROR
+from ..tir.region import MATCH_ERROR, REGION_ERROR
 from .interface.memory import ALIGNMENT
 
 ERRORS = {
-    1: "the workspace is too small (a recursion went too deep?)",
+    1: "the workspace is too small",
     2: "the weights are not set",
     3: "the weights file cannot be opened or read",
     LENGTH_ERROR: "a length is outside of its bounds",
     OTHER_STATE_ERROR: "the bytes are no saved state of this network, or damaged",
     UNEQUAL_ERROR: "lengths that have to be equal are not",
+    REGION_ERROR: "the region is full: the data and the recursion of this run take more memory than it has (see region_size)",
+    MATCH_ERROR: "no clause of a match fits",
     FAILED: "a branch was taken that is impossible with the shapes that the program was built for",
 }
 

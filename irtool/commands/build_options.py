@@ -154,6 +154,12 @@ flag_options = grouped(
     click.option(
         "--constant-pools-size-hint-bytes", default=None, metavar="NAME:BYTES,…", help="Sizes of constant pools."
     ),
+    click.option(
+        "--region-size",
+        default=None,
+        metavar="BYTES",
+        help="Memory for the data and the recursion of a run. Default: 262144, or 64 of the largest object if these are more.",
+    ),
     math_option,
     openmp_option,
     click.option(

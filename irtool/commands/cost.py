@@ -29,7 +29,7 @@ def cost_record(module: Any, target: str | None, entry: str) -> dict[str, Any]:
         "arena_lower_bound": report["arena_lower_bound"],
         "workspace_pools": report["workspace_pools"],
         "stack_bytes": report["stack_bytes"],
-        "recursion_stack_bytes": report["recursion_stack_bytes"],
+        "in_region": report["in_region"],
         "kernels": sorted(kernels, key=lambda k: (-k["macs"] * k["calls"], k["name"])),
         "buffers": report["buffers"],
         **({"lengths": report["lengths"]} if "lengths" in report else {}),
@@ -43,7 +43,9 @@ def list_costs(record: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {record['macs']} multiply-adds, {record['weight_bytes']} bytes of weights as they are stored"
     yield f"  {record['arena_bytes']} bytes of arena, {record['arena_lower_bound']} of them alive at one time"
     yield from (f"  {line}" for line in pool_lines(record))
-    yield f"  {record['stack_bytes']} bytes of stack at most{_per_call(record)}"
+    yield f"  {record['stack_bytes']} bytes of stack at most"
+    if record["in_region"]:
+        yield "  behind the arena is a region for the data and the recursion of a run, of --region-size bytes"
     for length in record.get("lengths", ()):
         yield f"  a run decides {length['name']}, from {length['low']} to {length['high']}: sizes are those at the upper bound"
     total = max(record["macs"], 1)
@@ -62,12 +64,6 @@ def list_costs(record: Mapping[str, Any]) -> Iterator[str]:
         yield draw([head, *rows])
     else:
         yield from (f"  {'  '.join(row)}" for row in (head, *rows))
-
-
-def _per_call(record: Mapping[str, Any]) -> str:
-    """Memory that recursion adds, which only a run knows: each call has a frame in the arena and one on the stack."""
-    more = record["recursion_stack_bytes"]
-    return f", and {more} more for each call of a function inside of itself, as the arena has room for" if more else ""
 
 
 def pool_lines(record: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from ..diagnostics import IrError
 from ..ir import Call, Expr, Function, GlobalVar, Module, Type, rewrite, with_function
 from ..passes.core.instantiation import settle_type_arguments
 from ..passes.partial.copying import Identities
-from .generic_values import with_types_in_branches
+from .generic_values import with_types_in_arguments, with_types_in_branches
 
 DEEPEST = 8
 """Limit on copies of one function that call each other with new types: more than that come only from types that grow without end."""
@@ -26,8 +26,10 @@ def make_monomorphic(module: Module, entry: str = "main") -> Module:
     called, stay as they are. Raises IrError for a function that calls itself at ever larger types.
     """
     if not any(f.type_params for f in module.relay_functions.values()):
-        return module
-    return _Copies(settle_type_arguments(with_types_in_branches(module))).run(entry)
+        return with_types_in_arguments(module)
+    settled = settle_type_arguments(with_types_in_branches(module))
+    typed = with_types_in_arguments(settled)
+    return _Copies(settled if typed is settled else settle_type_arguments(typed)).run(entry)
 
 
 class _Copies:

@@ -35,6 +35,12 @@ FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
 _MOST_CHOICES = 16
 """Choices of functions one inside the other."""
 
+_MOST_GROWTH = 4
+"""The factor by which calls inside branches may enlarge a module, beside `_SMALL`."""
+
+_SMALL = 1024
+"""Nodes of a module that costs little time."""
+
 LEFT_OUT: Mapping[str, str] = {
     "AlterOpLayout": "scheduling chooses the layouts of kernels",
     "LabelOps": "builds recognise equal kernels by their loops, not by a hash",
@@ -97,13 +103,20 @@ def make_first_order(module: Module, **options: Any) -> Module:
     """The module after the passes of `FIRST_ORDER`, functions that branches choose called inside them; `options` are of `run_passes`."""
     from ..passes import run_passes
 
-    module = run_passes(module, FIRST_ORDER, **options)
+    first = module = run_passes(module, FIRST_ORDER, **options)
+    largest = _MOST_GROWTH * _count_nodes(first) + _SMALL
     for _ in range(_MOST_CHOICES):
         called = call_inside_branches(module)
         if called is module:
             break
+        if _count_nodes(called) > largest:
+            return first  # a recursion chooses functions: they stay values
         module = run_passes(infer_types(called), FIRST_ORDER, **options)
     return module
+
+
+def _count_nodes(module: Module) -> int:
+    return sum(len(post_order(f.body)) for f in module.relay_functions.values())
 
 
 def _needed(module: Module) -> set[str]:

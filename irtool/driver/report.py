@@ -24,7 +24,7 @@ from ..tir.program import (
     runs_of,
     steps,
 )
-from ..tir.stack import recursion_bytes, stack_bytes
+from ..tir.stack import stack_bytes
 from ..tir.stmt import Buffer, Scope
 from ..tir.symbols import symbols_of_program
 from .enlarged_weights import plain_weight_bytes
@@ -48,7 +48,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         "arena_lower_bound": program.live_bytes,
         "workspace_pools": _pools(program),
         "stack_bytes": stack_bytes(program),
-        "recursion_stack_bytes": recursion_bytes(program),
+        "in_region": program.uses_region,
         "weight_bytes": sum(c.nbytes for c in program.constants),
         "plain_weight_bytes": plain_weight_bytes(program),
         "macs": bound(sum(r.kernel.macs for rs in runs.values() for r in rs)),

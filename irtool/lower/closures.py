@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..diagnostics import IrError
 from ..interp.values import Data
-from ..ir import Expr, Function, Var, free_variables_of_functions
+from ..ir import Expr, Function, GlobalVar, Var, free_variables_of_functions
 from ..tir.program import CONSTANT, PARAM, Slot
 from .mistakes import NoCounterpart
 from .values import Closure, Value, with_leaves
@@ -107,6 +107,8 @@ class Captures:
             if isinstance(leaf, Slot):
                 slot = leaf.resolve()
                 return slot if slot.kind == CONSTANT else place(slot, var.name)
+            if isinstance(leaf, GlobalVar):
+                return "global", leaf.name
             if isinstance(leaf, Closure):
                 number, slots, inner = self._captures[leaf]
                 return "closure", number, *map(place, slots, inner)
@@ -150,6 +152,8 @@ class _Moved(Closure):
             return moved
         if isinstance(leaf, Closure):
             return _Moved(leaf, self.places, self._moved)
+        if isinstance(leaf, GlobalVar):
+            return leaf
         slot = leaf.resolve()
         return slot if slot.kind == CONSTANT else self.place(slot)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from ..diagnostics import InternalError, IrError
-from ..interp.values import Data
 from ..ir import (
     Call,
     Constant,
@@ -22,8 +21,10 @@ from ..ir import (
     RefCreate,
     RefRead,
     RefWrite,
+    TensorType,
     Tuple,
     TupleGetItem,
+    Type,
     Var,
     children,
     post_order,
@@ -34,12 +35,13 @@ from ..ops.onnx_node import OnnxImpossible
 from ..tir.program import CONSTANT, PARAM, RESULT, Branch, CallFunction, Fail, HostFunction, RunKernel, Slot, Step
 from ..tir.stmt import PrimFunc
 from ..trampoline import trampoline
-from . import known
+from . import known, objects
 from .closures import close
 from .compose import flat_types, operator_calls
 from .describe import places
 from .fields import take_fields
 from .function_state import FunctionState
+from .handles import handle_leaves, leaf_types, may_be_written
 from .kernels import primitive_of
 from .lowered import lowered_callee
 from .mistakes import NoCounterpart, StateMismatch
@@ -64,10 +66,10 @@ class FunctionLowering(FunctionState):
     """The lowering of one function. Its methods that are generators run on a trampoline: expressions nest without limit."""
 
     def __init__(self, whole: ModuleLowering, name: str, closure: Closure, captured: list[Slot]) -> None:
-        super().__init__(whole, closure)
-        self.name = name
+        super().__init__(whole, name, closure)
         self.function = closure.function
         self.captured = captured
+        self.around: list[Expr] = list(closure.captured)
 
     def lower(self) -> HostFunction:
         """The host function; its memory is not planned yet."""
@@ -79,7 +81,8 @@ class FunctionLowering(FunctionState):
         for p in f.params:
             t = p.checked_type or p.type_annotation
             try:
-                types = flat_types(t, p)
+                self.check_entry(t, p)
+                types = self.types(t, p)
             except IrError as error:
                 self.whole.problems += error.diagnostics
                 self.blocks.learn(p, REFUSED)
@@ -99,8 +102,9 @@ class FunctionLowering(FunctionState):
             try:
                 if f.body.checked_type is not None:
                     require_few_leaves(f.body.checked_type)
+                self.check_entry(f.body.checked_type, f.body)
                 form = structure(value)
-                slots = flat(value, f.body)
+                slots = self.leaves(value, f.body)
                 for n, (slot, shape) in enumerate(zip(slots, shapes(f.body, slots))):
                     result = Slot(f"out{n}", shape, slot.dtype, RESULT)
                     results.append(result)
@@ -118,7 +122,34 @@ class FunctionLowering(FunctionState):
             declared=declared if known_shapes and not self.captured else (),
             model_inputs=parameters_by_input(f),
             model_outputs=output_names(f),
+            releases=self.whole.in_region and self._keeps_nothing(),
         )
+
+    def _keeps_nothing(self) -> bool:
+        """True if nothing that the function makes can be reached when it is over: its results are tensors, and it gets no reference."""
+        module, f = self.whole.module, self.function
+        handed = [*(p.checked_type or p.type_annotation for p in f.params), *(v.checked_type for v in self.around)]
+        result = f.body.checked_type
+        return not any(handle_leaves(result)) and not any(may_be_written(module, t) for t in handed)
+
+    def check_entry(self, t: Type | None, e: Expr) -> None:
+        """Raises IrError for an entry's parameter or result of a type that its callers cannot have."""
+        if self.whole.in_region and self.name in self.whole.entries and any(handle_leaves(t)):
+            self.whole.depends_on_values = True
+            raise IrError(f"a value of type {t} cannot be a parameter or a result", e.span, code=NoCounterpart)
+
+    def types(self, t: Type | None, e: Expr) -> list[TensorType]:
+        """The types of the slots of a value. Raises IrError for a type without any."""
+        return leaf_types(t, e) if self.whole.in_region else flat_types(t, e)
+
+    def leaves(self, value: Value, e: Expr, t: Type | None = None) -> list[Slot]:
+        """The slots of an expression's value, as one of type `t`. Raises IrError for a value without any."""
+        return objects.slots_of(self, value, t or e.checked_type, e) if self.whole.in_region else flat(value, e)
+
+    def construct(self, constructor: Constructor, args: Sequence[Expr], e: Expr) -> Value:
+        if self.whole.in_region:
+            return objects.construct(self, constructor, args, e)
+        return super().construct(constructor, args, e)
 
     # -- expressions ---------------------------------------------------------------------------------------------------
 
@@ -143,7 +174,7 @@ class FunctionLowering(FunctionState):
             if isinstance(e, If):
                 lowered = yield self.branch(e)
             elif isinstance(e, Match):
-                lowered = yield known.lower_match(self, e)
+                lowered = yield (objects if self.whole.in_region else known).lower_match(self, e)
             elif isinstance(e, Call) and (callee := known.lowered_in_place(self, e)) is not None:
                 lowered = yield known.lower_in_place(self, e, callee)
             elif isinstance(e, Let):
@@ -151,7 +182,7 @@ class FunctionLowering(FunctionState):
             else:
                 lowered = self.tried(e)
             learn(e, lowered)
-        return find(root)
+        return self.known_value(root) if self.whole.in_region else find(root)
 
     def tried(self, e: Expr) -> Value:
         """A node with known operands, or refused: a node without a counterpart is noted once, and the rest goes on."""
@@ -175,6 +206,8 @@ class FunctionLowering(FunctionState):
             return self.blocks.find(e.tuple)[e.index]  # type: ignore[index]  # inference has made sure that it is a tuple
         if isinstance(e, Function):
             return close(e, self.blocks.find, self.whole.free_variables)
+        if isinstance(e, RefCreate | RefRead | RefWrite) and self.whole.in_region:
+            return objects.create_reference(self, e) if isinstance(e, RefCreate) else objects.read_or_write(self, e)
         if isinstance(e, RefCreate):
             return Cell(self.known_value(e.value), self.blocks.depth)
         if isinstance(e, RefRead | RefWrite):
@@ -190,7 +223,7 @@ class FunctionLowering(FunctionState):
     def call(self, e: Call) -> Value:
         """A call whose arguments are known."""
         if isinstance(e.op, Constructor):
-            return Data(e.op, [self.known_value(a) for a in e.args])
+            return self.construct(e.op, e.args, e)
         nest_called = lowered_callee(self.whole.module, e)
         if nest_called is not None:
             return self.lowered(e, *nest_called)
@@ -201,6 +234,8 @@ class FunctionLowering(FunctionState):
         if isinstance(e.op, Op):
             return self.kernel(e, *primitive_of(e))
         callee = self.callee(e)
+        if isinstance(callee, Slot):
+            return self._call(e, *objects.call_of_handle(self, callee, e))
         if callee is None:
             raise IrError(f"the callee {e.op!r} is not known at compile time", e.span, code=NoCounterpart)
         function: Any = self.whole.module[callee.name] if isinstance(callee, GlobalVar) else callee.function
@@ -215,9 +250,13 @@ class FunctionLowering(FunctionState):
             name = self.whole.enqueue(callee.name)
         else:
             name, captured = self.whole.lift(callee, self.name)
-        inputs = [s for a in e.args for s in flat(self.blocks.find(a), a)]
-        outputs = [self.blocks.fresh(dims(t), t.dtype) for t in flat_types(e.checked_type, e)]
-        self.blocks.add(CallFunction(name, inputs + captured, outputs))
+        return self._call(e, name, [], captured)
+
+    def _call(self, e: Call, name: str, before: list[Slot], after: Sequence[Slot] = ()) -> Value:
+        """A call of a function of the program, with slots before and after those of the arguments."""
+        inputs = [s for a in e.args for s in self.leaves(self.known_value(a), a)]
+        outputs = [self.blocks.fresh(dims(t), t.dtype) for t in self.types(e.checked_type, e)]
+        self.blocks.add(CallFunction(name, [*before, *inputs, *after], outputs))
         return nest(structure_of(e.checked_type), iter(outputs))
 
     def kernel(self, e: Call, function: Function, args: list[Expr]) -> Value:
@@ -275,7 +314,7 @@ class FunctionLowering(FunctionState):
             refused = refused or value is REFUSED
             if not refused:
                 try:
-                    forms.append(self.deliver(arm, flat(value, arm), results, not arms))
+                    forms.append(self.deliver(arm, self.leaves(value, arm, e.checked_type), results, not arms))
                     structures.append(structure(value))
                 except IrError as error:
                     self.whole.problems += error.diagnostics

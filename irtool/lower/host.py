@@ -5,9 +5,9 @@ primitive functions become kernel calls, and so do calls of operators that nobod
 nothing behind; `if` becomes a branch; calls of other functions stay calls, or become iterations of a loop. A value that only renames
 memory (a reshape) shares its operand's slot.
 
-Algebraic data, functions as values and references are known while lowering: C has slots only for the tensors in them. So calls
-of functions that take or give such values are lowered in place, once for each call, and a `match` takes the clause that fits.
-This needs constructors that do not depend on the inputs; where they do, that is refused.
+Algebraic data, functions as values and references are known while lowering if they do not depend on inputs: C has slots only for the
+tensors in them. So calls of functions that take or give such values are lowered in place, once for each call, and a `match` takes the
+clause that fits. If that does not work, all of them are objects in the region of a run: see `objects`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from ..tir.vector_target import USUAL, VectorTarget
 from .arguments import bind_constant_arguments
 from .function import FunctionLowering
 from .loops import loop_tail_calls
+from .mistakes import NoCounterpart
+from .objects import apply_function
+from .recursion import frames_on_stack
 from .shared import ModuleLowering
 from .states import keep_states
 
@@ -37,27 +40,34 @@ def lower_module(module: Module, entries: Iterable[str] = ("main",), target: Vec
     Raises IrError if an expression has no counterpart in C, listing every operator that cannot be compiled;
     DependsOnValues where it would have one if inputs were constants.
     """
-    whole, names = ModuleLowering(module, target), list(entries)
-    for name in names:
-        whole.enqueue(name)
-        f = module[name]
-        if isinstance(f, Function) and state_outputs(f):
-            whole.stateful.add(name)
-    functions: dict[str, HostFunction] = {}
-    while whole.waiting:
-        name, closure, captured = whole.waiting.pop()
-        lowered = FunctionLowering(whole, name, closure, captured).lower()
-        functions[name] = (
-            keep_states(closure.function, lowered, whole.constant)
-            if name in whole.stateful and not whole.problems
-            else lowered
-        )
+    names = list(entries)
+    whole, functions = _lowered(ModuleLowering(module, target, names))
+    if any(d.code is NoCounterpart for d in whole.problems):
+        whole, functions = _lowered(ModuleLowering(module, target, names, in_region=True))
     if whole.problems:
         kind = DependsOnValues if whole.depends_on_values else IrError
         raise kind(list(dict.fromkeys(whole.problems)))
+    functions = frames_on_stack(functions, names)
     functions = loop_tail_calls(functions, names)
     bind_constant_arguments(functions, names)
     program = Program(functions, whole.kernels.all, whole.constants, names[0], names)
     used = runs_of(program)
     program.kernels = [k for k in whole.kernels.all if k in used]
     return program
+
+
+def _lowered(whole: ModuleLowering) -> tuple[ModuleLowering, dict[str, HostFunction]]:
+    """The functions of the entries and of everything that these call."""
+    for name in whole.entries:
+        whole.enqueue(name)
+        f = whole.module[name]
+        if isinstance(f, Function) and state_outputs(f):
+            whole.stateful.add(name)
+    functions: dict[str, HostFunction] = {}
+    while whole.waiting:
+        name, closure, captured = whole.waiting.pop()
+        lowered = FunctionLowering(whole, name, closure, captured).lower()
+        is_stateful = name in whole.stateful and not whole.problems
+        functions[name] = keep_states(closure.function, lowered, whole.constant) if is_stateful else lowered
+    functions.update({c.name: apply_function(c) for c in whole.codes.values()})
+    return whole, functions

@@ -22,7 +22,7 @@ _IN_PLACE = 50_000
 
 def lowered_in_place(within: FunctionState, e: Call) -> Closure | None:
     """The function that a call applies, where C cannot have it: its parameters or its result are not tensors."""
-    callee = within.callee(e)
+    callee: Any = None if within.whole.in_region else within.callee(e)
     if isinstance(callee, GlobalVar):
         function = within.whole.module[callee.name]
         callee = Closure(function, {}) if isinstance(function, Function) else None

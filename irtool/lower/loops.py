@@ -11,9 +11,10 @@ allow it, memory planning lets a value be computed where it has to be.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from ..tir.cycles import rings
 from ..tir.program import (
     CONSTANT,
     PARAM,
@@ -23,7 +24,6 @@ from ..tir.program import (
     Branch,
     CallFunction,
     CopySlot,
-    Fail,
     HostFunction,
     Loop,
     RunKernel,
@@ -31,7 +31,7 @@ from ..tir.program import (
     Step,
     calls,
 )
-from .cycles import rings
+from ..tir.region import Invocation
 
 
 def loop_tail_calls(functions: Mapping[str, HostFunction], entries: Iterable[str]) -> dict[str, HostFunction]:
@@ -96,28 +96,10 @@ class _Looped:
         for m in self.members:
             self.places.update(zip(m.results, self.start.results))
         self.state: dict[Slot, Slot] = {}
-        for param, same in self._values().items():
+        for param, same in parameter_values(self.start, self.members, self.number, self.ends).items():
             if same is None:
                 same = self.state[param] = Slot(param.name, param.shape, param.dtype)
             self.places[param] = same
-
-    def _values(self) -> dict[Slot, Slot | None]:
-        """The value of each parameter of the group in all iterations: one of the function's own parameters or a constant; None if it is
-        not always the same."""
-        sources: dict[Slot, Slot | None] = {p: p for p in self.start.params}
-        targets: dict[Slot, list[Slot]] = defaultdict(list)
-        for s in self.ends:
-            for source, target in zip(s.inputs, self.members[self.number[s.function]].params):
-                targets[source.resolve()].append(target)
-        changed = [s for s in targets if s.kind != PARAM or s in sources]
-        while changed:
-            source = changed.pop()
-            value = sources[source] if source.kind == PARAM else source if source.kind == CONSTANT else None
-            for target in targets[source]:
-                if target not in sources or (sources[target] is not value and sources[target] is not None):
-                    sources[target] = None if target in sources else value
-                    changed += [target] if target in targets else []
-        return sources
 
     def build(self) -> HostFunction:
         f = self.start
@@ -140,21 +122,8 @@ class _Looped:
                 elif isinstance(s, CallFunction) and s in self.ends:
                     out += self._iteration(s)
                 else:
-                    out.append(self._copy(s))
+                    out.append(step_elsewhere(s, self._place))
         return steps
-
-    def _copy(self, s: Step) -> Step:
-        if isinstance(s, CopySlot):
-            return CopySlot(self._place(s.source), self._place(s.target))
-        if isinstance(s, Fail):
-            return Fail([], [self._place(x) for x in s.outputs])
-        assert isinstance(s, RunKernel | CallFunction)
-        inputs, outputs = [self._place(x) for x in s.inputs], [self._place(x) for x in s.outputs]
-        return (
-            RunKernel(s.kernel, inputs, outputs, places=s.places)
-            if isinstance(s, RunKernel)
-            else CallFunction(s.function, inputs, outputs)
-        )
 
     def _place(self, slot: Slot) -> Slot:
         """The slot that stands for one of a member's."""
@@ -172,6 +141,35 @@ class _Looped:
         params = self.members[number].params
         moves = {self.state[p]: self._place(x) for x, p in zip(s.inputs, params) if p in self.state}
         return [*parallel_moves(moves), Again(number, [t for t, source in moves.items() if source is t])]
+
+
+def parameter_values(
+    start: HostFunction, members: Sequence[HostFunction], number: Mapping[str, int], ends: Iterable[CallFunction]
+) -> dict[Slot, Slot | None]:
+    """The value of each parameter of a group in all calls of each other: a parameter of the function that they begin with, or a constant;
+    None if it is not always the same. `number` are the places of the members."""
+    sources: dict[Slot, Slot | None] = {p: p for p in start.params}
+    targets: dict[Slot, list[Slot]] = defaultdict(list)
+    for s in ends:
+        for source, target in zip(s.inputs, members[number[s.function]].params):
+            targets[source.resolve()].append(target)
+    changed = [s for s in targets if s.kind != PARAM or s in sources]
+    while changed:
+        source = changed.pop()
+        value = sources[source] if source.kind == PARAM else source if source.kind == CONSTANT else None
+        for target in targets[source]:
+            if target not in sources or (sources[target] is not value and sources[target] is not None):
+                sources[target] = None if target in sources else value
+                changed += [target] if target in targets else []
+    return sources
+
+
+def step_elsewhere(s: Step, place: Callable[[Slot], Slot]) -> Step:
+    """A step without steps inside, on other slots."""
+    if isinstance(s, CopySlot):
+        return CopySlot(place(s.source), place(s.target))
+    assert isinstance(s, Invocation)
+    return replace(s, inputs=[place(x) for x in s.inputs], outputs=[place(x) for x in s.outputs])
 
 
 def parallel_moves(moves: Mapping[Slot, Slot]) -> list[CopySlot]:

@@ -2,8 +2,7 @@
 
 Liveness over the steps of a function gives each temporary an interval; values that need not be copied, or that may take the
 place of another, share one. A function's frame holds its temporaries, its kernels' scratch memory and the frames of the
-functions that it calls. How many frames a recursion takes is not known: those of functions that recurse, or call such ones,
-come behind the caller's.
+functions that it calls. Recursion has its frames in the region, which lies behind the frame of the entry.
 
 Where memory is in pools, the frame of an entry lies in all of them; the frame of a function that others call is one buffer of its callers,
 and so is the scratch memory of a kernel.
@@ -16,6 +15,7 @@ from typing import Any
 
 from ..diagnostics import IrError
 from ..symbolic_int import bound
+from ..tir.cycles import components
 from ..tir.kernel import Kernel
 from ..tir.mistakes import PoolsTooSmall
 from ..tir.pools import Pool
@@ -35,9 +35,10 @@ from ..tir.program import (
     Step,
     calls,
     runs_of,
+    steps,
 )
+from ..tir.region import RegionStep
 from ..tir.stmt import Buffer
-from .cycles import components
 from .placing import ALIGNMENT, Interval, align, largest_live, place
 from .pools import place_in_pools
 from .sharing import Moves, share_in_place, share_moved
@@ -46,32 +47,27 @@ from .workspace import Stages, Workspace, plan_workspace
 
 
 def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) -> None:
-    """Sets the offsets of all slots, workspaces and frames, and every function's `frame_bytes`, `live_bytes`, `chain_bytes`, `pool_bytes`.
+    """Sets the offsets of all slots, workspaces and frames, and every function's `frame_bytes`, `live_bytes`, `pool_bytes`.
 
     Args:
         threads: how many a run has at most.
         pools: the parts of memory, where it is not one arena.
 
     Raises:
-        IrError: the pools are too small, or the program has recursive functions and is to lie in pools.
+        IrError: the pools are too small, or the program needs a region and is to lie in pools.
     """
     program.pools = tuple(pools)
+    uses_region = program.uses_region
+    may_end_early = uses_region or bool(program.failures)
+    if pools and uses_region:
+        raise _region_in_pools(program)
     workspaces = {kernel: plan_workspace(kernel, threads) for kernel in program.kernels}
     scattered = {kernel for kernel, runs in runs_of(program).items() if len(runs) == 1} if not pools else set()
     edges = {name: calls(f) for name, f in program.functions.items()}
     _choose_spread(program, edges)
     for group in components(edges):
-        members = [program.functions[n] for n in group]
-        called = dict.fromkeys(c for n in group for c in edges[n])
-        outside = [program.functions[c] for c in called if c not in group]
-        for f in members:
-            f.recursive = len(group) > 1 or f.name in edges[f.name]
-            f.deep = f.recursive or any(o.deep for o in outside)
-        for f in members:
-            _Frame(program, f, workspaces, scattered).plan()
-        behind = max((o.chain_bytes for o in outside if o.deep), default=0)
-        for f in members:
-            f.chain_bytes = sum(m.frame_bytes for m in members) + behind
+        (name,) = group  # `recursion` leaves no functions that reach themselves
+        _Frame(program, program.functions[name], workspaces, scattered, may_end_early).plan()
     if pools:
         _settle_in_pools(program)
 
@@ -95,6 +91,15 @@ def _settle_in_pools(program: Program) -> None:
             f.pool_bytes = tuple(used)
 
 
+def _region_in_pools(program: Program) -> IrError:
+    f = next(f for f in program.functions.values() if any(isinstance(s, RegionStep) for s in steps(f.body)))
+    return IrError(
+        f"@{f.name} is recursive, or works on data: the memory of a run is not known, so it cannot lie in pools",
+        help="build it without workspace pools: with one arena",
+        code=PoolsTooSmall,
+    )
+
+
 def _no_room(program: Program, function: HostFunction, buffer: str, size: int) -> IrError:
     few = ", ".join(map(str, program.pools))
     live = f"{function.live_bytes} bytes of @{function.name} are alive at one time"
@@ -110,17 +115,22 @@ class _Frame:
     """The plan of one function's frame."""
 
     def __init__(
-        self, program: Program, function: HostFunction, workspaces: Mapping[Kernel, Workspace], scattered: Set[Kernel]
+        self,
+        program: Program,
+        function: HostFunction,
+        workspaces: Mapping[Kernel, Workspace],
+        scattered: Set[Kernel],
+        may_end_early: bool,
     ) -> None:
         self.program = program
         self.function = function
         self.workspaces = workspaces
         self.scattered = scattered
+        self.may_end_early = may_end_early
         self.intervals: dict[Slot, Interval] = {}
         self.scratch: list[tuple[Step, Interval]] = []
         self.scattered_buffers: list[tuple[RunKernel, Buffer, Interval]] = []
         """Scratch memory of kernels that are called once (`scattered`): every buffer has a place of its own."""
-        self.behind: list[CallFunction] = []
         self.ordered: list[tuple[int, Step]] = []
         self.moves = Moves()
         self.clock = 0
@@ -128,15 +138,13 @@ class _Frame:
     def plan(self) -> None:
         """Gives everything in the frame its offset."""
         stages = {kernel: w.stages for kernel, w in self.workspaces.items()}
-        settle_states(self.function, stages, self.function.deep)
+        settle_states(self.function, stages, self.may_end_early)
         self._walk()
         groups = share_in_place(self.ordered, self.intervals, stages)
         share_moved(self.ordered, self.moves, self.intervals, groups, stages)
         items = [*dict.fromkeys(groups.values()), *(i for _, i in self.scratch)]
         items += [i for _, _, i in self.scattered_buffers]
         total, lower = self._place(items, groups)
-        if self.function.recursive:
-            total = max(total, ALIGNMENT)  # a recursion without end is to meet the end of the arena
         for slot, interval in groups.items():
             slot.offset = interval.offset
         for run, buffer, interval in self.scattered_buffers:
@@ -152,8 +160,6 @@ class _Frame:
         for _, s in self.ordered:
             if isinstance(s, RunKernel):
                 _note_overlaps(s, stages[s.kernel])
-        for call in self.behind:
-            call.frame = total
         self.function.frame_bytes = total
         self.function.live_bytes = lower
 
@@ -162,12 +168,6 @@ class _Frame:
         f = self.function
         if not self.program.pools:
             return place(items)
-        if f.deep:
-            raise IrError(
-                f"@{f.name} is recursive, or calls a recursive function: the memory of a run is not known, so it cannot lie in pools",
-                help="build it without workspace pools: with one arena",
-                code=PoolsTooSmall,
-            )
         f.live_bytes = largest_live(items)
         if not f.in_pools:
             return place(items)
@@ -206,7 +206,9 @@ class _Frame:
                 self._run(s)
             elif isinstance(s, CallFunction):
                 self._call(s)
-            elif isinstance(s, Fail):
+            elif isinstance(s, Fail | RegionStep):
+                for slot in s.inputs:
+                    self._touch(slot, self.clock, True)
                 self._touch_all(s.outputs)
             elif isinstance(s, CopySlot):
                 self._touch(s.source, self.clock, True)
@@ -273,9 +275,7 @@ class _Frame:
         for slot in s.outputs:
             self._touch(slot, self.clock)
         callee = self.program.functions[s.function]
-        if callee.deep:
-            self.behind.append(s)
-        elif callee.frame_bytes:
+        if callee.frame_bytes:
             self.scratch.append((s, Interval(callee.frame_bytes, self.clock, self.clock)))
 
 

@@ -27,7 +27,8 @@ def @main(%x: Tensor[(?, 3), float32]) {
 class NoCounterpart(Code):
     """An expression or a type without a counterpart in C.
 
-    Functions passed as values must be known at compile time; passes such as `PartialEvaluate` and `Inline` resolve many of them.
+    Data, functions and references work inside of a program; parameters and results of an entry are tensors and tuples. External
+    functions have no body to compile.
     """
 
     example = """\

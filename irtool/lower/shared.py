@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 from ..diagnostics import Diagnostic, IrError
 from ..interp.mistakes import MissingConstant
-from ..ir import Constant, Function, MissingData, Module, Var
+from ..ir import Constant, Function, FuncType, MissingData, Module, TensorType, Var
 from ..tir.equal_data import EqualData, beginning
 from ..tir.program import CONSTANT, Slot
+from ..tir.region import Layout
 from ..tir.vector_target import VectorTarget
 from .closures import Captures
 from .kernels import Kernels
 from .values import Closure
 
 
+@dataclass(eq=False)
+class Codes:
+    """The functions of one type that are values.
+
+    Attributes:
+        name: the function of the program that calls them: it takes a handle before the arguments.
+        layouts: of the objects, by the function's name; the fields are what it captured.
+        params: the parameters without the handle, and the results.
+    """
+
+    name: str
+    params: tuple[list[TensorType], list[TensorType]]
+    layouts: dict[str, Layout] = field(default_factory=dict)
+
+
 class ModuleLowering:
     """State shared by the lowerings of the functions of a module.
 
     Attributes:
+        entries: the functions that others call.
+        in_region: data, functions as values and references are objects in the region of a run; otherwise they are known while lowering.
+        codes: the functions that are values, by type.
         problems: expressions without a counterpart, in the order of lowering.
         depends_on_values: one of the problems is there because inputs are not constants.
         in_place: calls lowered in place so far.
@@ -26,8 +48,13 @@ class ModuleLowering:
         waiting: functions to lower: the name in the program, the function, and the slots that calls hand over behind arguments.
     """
 
-    def __init__(self, module: Module, target: VectorTarget) -> None:
+    def __init__(
+        self, module: Module, target: VectorTarget, entries: Sequence[str] = (), in_region: bool = False
+    ) -> None:
         self.module = module
+        self.entries = entries
+        self.in_region = in_region
+        self.codes: dict[FuncType, Codes] = {}
         self.problems: list[Diagnostic] = []
         self.kernels = Kernels(self.problems, target)
         self.depends_on_values = False
@@ -60,6 +87,13 @@ class ModuleLowering:
             name = self._lifted[capture.number] = self._free_name(f"{hint}_local{len(self._lifted)}")
             self.waiting.append((name, *self._captures.inside(closure)))
         return name, list(capture.slots)
+
+    def codes_of(self, t: FuncType, params: list[TensorType], results: list[TensorType]) -> Codes:
+        """The functions of a type that are values."""
+        codes = self.codes.get(t)
+        if codes is None:
+            codes = self.codes[t] = Codes(self._free_name(f"apply_{len(self.codes)}"), (params, results))
+        return codes
 
     def _free_name(self, name: str) -> str:
         while name in self._queued or name in self.module:

@@ -38,6 +38,7 @@ from ..tir.program import (
     Step,
     steps,
 )
+from ..tir.region import MakeObject, Pop, Push, ReadObject, RegionStep, TestTags, WriteObject
 from .tir import LoopNestPrinter
 
 
@@ -99,8 +100,7 @@ class _HostPrinter:
         for state in f.states:
             self.lines.append(f"  state {self._declared(state.slot)} = {self._name(state.next)}")
         if f.frame_bytes:
-            deep = ", frames of what it calls behind it" if f.deep else ""
-            self.lines.append(f"  frame {f.frame_bytes}{deep}")
+            self.lines.append(f"  frame {f.frame_bytes}")
         for s in own:
             if s.kind == TEMP:
                 place = "" if s.offset is None else f" = frame[{s.offset}]"
@@ -141,7 +141,29 @@ class _HostPrinter:
             else:
                 self.lines.append("  " * depth + self._step(s))
 
-    def _step(self, s: RunKernel | CallFunction | Fail | CopySlot | Again) -> str:
+    def _region_step(self, s: RegionStep) -> str:
+        inputs, outputs = self._all(s.inputs), self._all(s.outputs)
+        if isinstance(s, MakeObject):
+            return f"{outputs} = new {s.layout.name}({inputs})"
+        if isinstance(s, ReadObject):
+            path = "".join(f"[{n}]" for n in s.path)
+            return f"{outputs} = {inputs}{path}[{', '.join(str(f.offset) for f in s.fields)}]"
+        if isinstance(s, WriteObject):
+            return (
+                f"{self._name(s.inputs[0])}[{', '.join(str(f.offset) for f in s.fields)}] = {self._all(s.inputs[1:])}"
+            )
+        if isinstance(s, TestTags):
+            tests = (
+                f"tag({self._name(s.inputs[t.root])}{''.join(f'[{n}]' for n in t.path)}) == {t.tag}" for t in s.tests
+            )
+            return f"{outputs} = {' and '.join(tests)}"
+        if isinstance(s, Push):
+            return f"push ({inputs}), then body {s.body}"
+        return f"pop ({outputs})" if isinstance(s, Pop) else f"resume, keeping {inputs}"
+
+    def _step(self, s: RunKernel | CallFunction | Fail | CopySlot | Again | RegionStep) -> str:
+        if isinstance(s, RegionStep):
+            return self._region_step(s)
         if isinstance(s, Fail):
             return f"fail ({self._all(s.outputs)})"
         if isinstance(s, CopySlot):

@@ -12,9 +12,22 @@ from typing import Any, NamedTuple
 from . import dtypes
 from .kernel import Kernel
 from .pools import Pool
+from .region import Invocation, MakeObject, Push, RegionStep, frame_bytes
 from .stmt import Buffer
 
 PARAM, RESULT, STATE, TEMP, CONSTANT = "param", "result", "state", "temp", "constant"
+
+LENGTH_ERROR = 4
+"""The error of an entry point for a length outside of its bounds."""
+
+OTHER_STATE_ERROR = 7
+"""The error of bytes that are no saved state of a network."""
+
+UNEQUAL_ERROR = 8
+"""The error of an entry point for lengths that the network needs to be equal, and that are not."""
+
+FAILED = 5
+"""What an entry point returns where a branch is taken that is impossible with the program's shapes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,23 +137,8 @@ class Place(NamedTuple):
         return f"{self.at} ({self.node})" if self.node else self.at
 
 
-class _Invocation:
-    """A step that hands slots to something: it reads the inputs and writes the outputs."""
-
-    inputs: list[Slot]
-    outputs: list[Slot]
-
-    @property
-    def reads(self) -> Sequence[Slot]:
-        return self.inputs
-
-    @property
-    def writes(self) -> Sequence[Slot]:
-        return self.outputs
-
-
 @dataclass(eq=False)
-class RunKernel(_Invocation):
+class RunKernel(Invocation):
     """A call of a loop nest. `workspace` is the offset of its scratch memory in the frame, once planned; `places` says of each
     operator of the kernel where this use of it stands in the source."""
 
@@ -152,7 +150,7 @@ class RunKernel(_Invocation):
 
 
 @dataclass(eq=False)
-class CallFunction(_Invocation):
+class CallFunction(Invocation):
     """A call of another function (or of this one). `frame` is the offset of the callee's frame in this one's."""
 
     function: str
@@ -162,24 +160,12 @@ class CallFunction(_Invocation):
 
 
 @dataclass(eq=False)
-class Fail(_Invocation):
-    """Ends the run with error `FAILED`, in place of a step that computes the outputs."""
+class Fail(Invocation):
+    """Ends the run with an error, in place of a step that computes the outputs."""
 
     inputs: list[Slot]
     outputs: list[Slot]
-
-
-LENGTH_ERROR = 4
-"""The error of an entry point for a length outside of its bounds."""
-
-OTHER_STATE_ERROR = 7
-"""The error of bytes that are no saved state of a network."""
-
-UNEQUAL_ERROR = 8
-"""The error of an entry point for lengths that the network needs to be equal, and that are not."""
-
-FAILED = 5
-"""What an entry point returns where a branch is taken that is impossible with the program's shapes."""
+    code: int = FAILED
 
 
 @dataclass(eq=False)
@@ -261,7 +247,7 @@ class Again:
         return ()
 
 
-Step = RunKernel | CallFunction | Fail | Branch | CopySlot | Loop | Again
+Step = RunKernel | CallFunction | Fail | Branch | CopySlot | Loop | Again | RegionStep
 """What a function does. `reads` and `writes` are the slots that a step itself names; steps in its arms or bodies have theirs."""
 
 
@@ -294,9 +280,7 @@ class HostFunction:
         structure: the result's shape: `None` for a tensor, a tuple of structures; the tuple is a value of an algebraic data
             type (it has a `constructor`) where the result is.
         frame_bytes: memory of its temporaries and of what it calls, once planned; `live_bytes` of them at one time.
-        recursive: it may call itself, directly or through others.
-        deep: it is recursive or calls what is: the frames of such callees lie behind its own.
-        chain_bytes: its frame and those behind it, one of each function.
+        releases: what it and its callees put into the region is not needed after it.
         pool_bytes: of an entry, where memory is in pools: bytes of each pool that a run takes.
         in_pools: its frame lies in all the pools, one behind the other; otherwise it lies whole in one of them.
         declared: the shapes of the parameters as callers know them; empty where these are those of the slots. Where an extent differs, a
@@ -316,11 +300,9 @@ class HostFunction:
     param_structures: list[Any] = field(default_factory=list)
     frame_bytes: int = 0
     live_bytes: int = 0
-    chain_bytes: int = 0
     pool_bytes: tuple[int, ...] = ()
     in_pools: bool = False
-    recursive: bool = False
-    deep: bool = False
+    releases: bool = False
     declared: Sequence[tuple[int, ...]] = ()
     model_inputs: dict[str, str] = field(default_factory=dict)
     model_outputs: Sequence[str] = ()
@@ -396,13 +378,25 @@ class Program:
 
     @property
     def arena_bytes(self) -> int:
-        """Bytes of workspace that one run of the entry needs (of one frame each where functions are recursive)."""
-        return self.functions[self.entry].chain_bytes
+        """Bytes of workspace that one run of the entry needs, without a region."""
+        return self.functions[self.entry].frame_bytes
 
     @property
-    def may_fail(self) -> bool:
-        """True if a branch is impossible with the program's shapes."""
-        return any(isinstance(s, Fail) for f in self.functions.values() for s in steps(f.body))
+    def failures(self) -> set[int]:
+        """The errors with which steps end a run."""
+        return {s.code for f in self.functions.values() for s in steps(f.body) if isinstance(s, Fail)}
+
+    @property
+    def uses_region(self) -> bool:
+        """True if its functions work on a region."""
+        return any(isinstance(s, RegionStep) for f in self.functions.values() for s in steps(f.body))
+
+    @property
+    def largest_item(self) -> int:
+        """Bytes of the largest object or frame in the region."""
+        every = [s for f in self.functions.values() for s in steps(f.body)]
+        objects = [s.layout.size for s in every if isinstance(s, MakeObject)]
+        return max([*objects, *(frame_bytes(s.inputs) for s in every if isinstance(s, Push))], default=0)
 
     @property
     def live_bytes(self) -> int:
@@ -416,7 +410,7 @@ class Program:
 
     def checks_frame(self, function: HostFunction) -> bool:
         """True if the function checks that its frame fits in the workspace: of others, the caller's check covers it."""
-        return function.deep or function.name in self.entry_names
+        return function.name in self.entry_names
 
 
 def steps(body: Sequence[Step]) -> list[Step]:

@@ -7,6 +7,7 @@ Sizes are upper bounds for compiled code, not what a compiler makes of it, which
 from __future__ import annotations
 
 from ..symbolic_int import bound
+from .cycles import components
 from .program import HostFunction, Program, RunKernel, calls, kernels_in_use, steps
 from .stmt import Allocate, Buffer, Scope, Stmt, pre_order
 from .vector_target import VectorTarget
@@ -41,18 +42,13 @@ def spare_bytes(target: VectorTarget) -> int:
     return target.stack_bytes // 16
 
 
-def host_bytes(program: Program, depth: int = 1) -> int:
-    """Bytes of the frames of host functions from an entry to the deepest call, `depth` of each that is recursive."""
+def host_bytes(program: Program) -> int:
+    """Bytes of the frames of host functions from an entry to the deepest call."""
     total: dict[str, int] = {}
-    for name, f in program.functions.items():  # callees come first, but for those that recursion calls
-        below = max((total.get(c, 0) for c in calls(f) if c != name), default=0)
-        total[name] = below + _host_frame(f) * (depth if f.recursive else 1)
+    for (name,) in components({n: calls(f) for n, f in program.functions.items()}):  # callees come first
+        f = program.functions[name]
+        total[name] = _host_frame(f) + max((total[c] for c in calls(f)), default=0)
     return max(total[n] for n in program.entry_names)
-
-
-def recursion_bytes(program: Program) -> int:
-    """Bytes of the stack that a further call of a recursive function takes at most; 0 if there are no such functions."""
-    return max((_host_frame(f) for f in program.functions.values() if f.recursive), default=0)
 
 
 def _host_frame(f: HostFunction) -> int:
@@ -65,8 +61,8 @@ def array_bytes(program: Program) -> int:
     return max((sum(bound(b.nbytes) for b in stack_arrays(k.body)) for k in kernels_in_use(program)), default=0)
 
 
-def stack_bytes(program: Program, depth: int = 1) -> int:
+def stack_bytes(program: Program) -> int:
     """Bytes of the stack that a run of any entry takes at most, with all that it calls: in the thread that runs it, or another one of
     its team. `depth`: calls of a recursive function at a time."""
-    total = program.call_bytes + array_bytes(program) + host_bytes(program, depth)
+    total = program.call_bytes + array_bytes(program) + host_bytes(program)
     return -(-total // _ALIGNMENT) * _ALIGNMENT

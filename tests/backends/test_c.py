@@ -133,7 +133,7 @@ def @main(%n: int32) -> int32 {
 }
 """
     )
-    with pytest.raises(ToolError, match="workspace is too small"):
+    with pytest.raises(ToolError, match="the region is full"):
         irtool.build(m).run([np.array(100000, "int32")])
 
 

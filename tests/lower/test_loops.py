@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irtool.lower.cycles import components, rings
 from irtool.lower.loops import loop_tail_calls, parallel_moves, tail_calls
 from irtool.lower.memory import plan_memory
+from irtool.tir.cycles import components, rings
 from irtool.tir.expr import Var
 from irtool.tir.kernel import Kernel
 from irtool.tir.program import (
@@ -259,7 +259,6 @@ def test_loops_do_what_the_calls_did(drawn: tuple[dict[str, HostFunction], Write
     assert not any(tail_calls(f) and f.name in rings({n: calls(g) for n, g in looped.items()}) for f in looped.values())
     program = Program(looped, writer.kernels, writer.constants, "a")
     plan_memory(program)
-    assert not any(f.recursive or f.deep for f in looped.values())
     check_offsets(looped)
     after = Machine(looped, True)
     assert after.run("a") == expected

@@ -17,6 +17,7 @@ from ...tir.program import Program
 from ...tir.vector_target import MOST_THREADS
 from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
+from ..interface.memory import REGION_SIZE, check_region_size
 from ..interface.names import Identifiers
 from ..interface.weights_file import INLINE
 from ..timing import TimingConditions, TimingJob
@@ -92,6 +93,7 @@ class C(Backend):
         (), "names of memory pools for weights in the C, each in the first one that it fits in"
     )
     constant_pools_size_hint_bytes: tuple[str, ...] = flag((), "sizes of constant pools: NAME:BYTES")
+    region_size: str = flag("", REGION_SIZE)
     openmp: bool = flag(False, "compile with OpenMP threads")
     api: str = flag("flat", "NAME_run(x, out), or also TVM's tvmgen_NAME_run(inputs, outputs)", ("flat", "tvm"))
     weights: str = flag(
@@ -115,6 +117,7 @@ class C(Backend):
         if self.api == "tvm" and len(entries) > 1:
             raise UsageError("TVM's interface has one function: name one entry only, or use api=flat")
         split_words(self.cflags, "the compiler's flags")
+        check_region_size(self.region_size)
         check_products(self.winograd, self.strassen, self.math)
         both = {p.name.upper() for p in self._pools()} & {p.name.upper() for p in self._constant_pools()}
         if both:
@@ -222,6 +225,7 @@ class C(Backend):
         options = TextOptions(
             keep=INLINE if self.constant_pools and self.weights == "auto" else self.weights,
             math=self.math,
+            region_size=int(self.region_size or 0),
             unit_length=UNIT_LENGTH,
             origin=origin,
             verify_weights=self.verify_weights,

@@ -8,7 +8,6 @@ from typing import Any
 from ...symbolic_int import SymbolicInt
 from ...tir.program import (
     CONSTANT,
-    FAILED,
     PARAM,
     RESULT,
     STATE,
@@ -23,10 +22,12 @@ from ...tir.program import (
     Slot,
     steps,
 )
+from ...tir.region import RegionStep
 from ...tir.symbols import symbols_of_program
 from ..c_types import enclose, stored_type
 from ..interface.names import Identifiers
 from .frame import ARENA, END, POOLS, Frame
+from .region import BEFORE, REGION, write_step
 from .team import WORKER
 from .variant import Variant
 
@@ -51,7 +52,9 @@ class HostWriter:
         self.in_team = in_team
         self.frame = Frame(function)
         self.symbols = [s.name for s in symbols_of_program(variant.program)]
-        self.names = names.inner(ARENA, END, POOLS, WORKER, *self.symbols)
+        self.in_region = variant.program.uses_region
+        own = (REGION, BEFORE) if self.in_region else ()
+        self.names = names.inner(ARENA, END, POOLS, WORKER, *own, *self.symbols)
         self.places: dict[Slot, str] = {s: self.names.fresh(s.name) for s in function.params}
         self.places.update({s: self.names.fresh(s.name) for s in function.results})
         self.places.update({s.slot: self.names.fresh(s.slot.name) for s in function.states})
@@ -75,6 +78,7 @@ class HostWriter:
         params += [f"{stored_type(s.dtype)} *{self.places[s]}" for s in f.results]
         params += [f"{stored_type(s.slot.dtype)} *{self.places[s.slot]}" for s in f.states]
         params += self.frame.declarations
+        params += [f"irt_region *{REGION}"] if self.in_region else []
         params += [f"irt_worker *{WORKER}"] if self.in_team else []
         return f"static int {self.variant.functions[f.name]}({', '.join(params)})"
 
@@ -90,6 +94,10 @@ class HostWriter:
         lines += [f"  (void){n};" for n in handed if n not in self.used]
         lines += [f"  (void){n};" for n in self.symbols]
         lines += [f"  (void){WORKER};"] if self.in_team else []
+        lines += [f"  (void){REGION};"] if self.in_region else []
+        if f.releases:
+            lines.insert(1, f"  const int64_t {BEFORE} = {REGION}->top;")
+            body.append(f"  {REGION}->top = {BEFORE};")
         return "\n".join([*lines, *body, "  return 0;", "}", ""])
 
     def _steps(self) -> list[str]:
@@ -124,11 +132,15 @@ class HostWriter:
                     *self.symbols,
                     *self._arguments(s),
                     *self.frame.handed(s.frame, callee),
+                    *([REGION] if self.in_region else []),
                     *([WORKER] if self.in_team else []),
                 ]
                 lines.append(f"{pad}if (({self.error} = {called}({', '.join(args)})) != 0) return {self.error};")
             elif isinstance(s, Fail):
-                lines.append(f"{pad}return {FAILED};")
+                lines.append(f"{pad}return {s.code};")
+            elif isinstance(s, RegionStep):
+                region_lines = write_step(s, self._place, lambda x: _bytes(x.resolve().nbytes), self.next_body)
+                lines += [pad + line for line in region_lines]
             elif isinstance(s, CopySlot):
                 if not s.is_in_place:
                     lines.append(

@@ -23,7 +23,7 @@ from ..interface import weights_file
 from ..interface.comment import comment
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
-from ..interface.memory import arena_bytes, recursion_depth
+from ..interface.memory import arena_bytes, region_bytes
 from ..interface.names import Identifiers
 from ..interface.pools import WorkspacePool, size_macros, struct, workspace_pools
 from ..interface.states import OF_INSTANCES
@@ -93,8 +93,7 @@ class TextOptions:
 
     Attributes:
         keep: the storage of constants, see `weights`.
-        stack_frames: the number of frames of recursive functions in the static arena; by default 64, or as many small ones as fit
-            into 256 KB. Loops (tail calls) need one.
+        region_size: bytes of the region in the static arena; 0: as many as most programs need, see `interface.memory`.
         math: `fast` for own vectorized functions, `strict` for libm.
         unit_length: characters of kernels in a translation unit; 0: the program is a single one.
         verify_weights: check the digest of weights that are loaded from a file.
@@ -106,7 +105,7 @@ class TextOptions:
     """
 
     keep: str = "auto"
-    stack_frames: int | None = None
+    region_size: int = 0
     math: str = "fast"
     unit_length: int = 0
     origin: Origin | None = None
@@ -171,11 +170,10 @@ class _Writer:
                     self.units.add(v, k)
         self.pools = workspace_pools([v.program for v in self.variants], name, self.names)
         self.arena_bytes = sum(p.bytes for p in self.pools) or max(
-            arena_bytes(v.program, options.stack_frames) for v in self.variants
+            arena_bytes(v.program, options.region_size) for v in self.variants
         )
-        self.stack_bytes = max(
-            stack_bytes(v.program, recursion_depth(v.program, options.stack_frames)) for v in self.variants
-        )
+        self.region_bytes = max(region_bytes(v.program, options.region_size) for v in self.variants)
+        self.stack_bytes = max(stack_bytes(v.program) for v in self.variants)
         split = [f"{name}_weights.c"] if self.keep == weights_file.SPLIT else []
         self.sources = [f"{name}.c", *split, *(options.origin.extra_sources if options.origin else ())]
         self.banner = options.origin.lines(self.sources) if options.origin else []
@@ -213,6 +211,7 @@ class _Writer:
             self.program,
             arena_bytes=self.arena_bytes,
             stack_bytes=self.stack_bytes,
+            region_bytes=self.region_bytes,
             weights_bytes=stored.size if stored else 0,
             summary=[*about, *([""] if self.banner else []), *self.banner],
             levels=[level.name for level in self.levels],
@@ -283,7 +282,8 @@ class _Writer:
         """The common parts of all runs."""
         flushing = [runtime("denormals.c")] if self.flushes else []
         team = [runtime("team.c")] if self.in_team else []
-        return [*INLINE, *flushing, *team] if flushing or team else []
+        region = [runtime("region.c")] if self.region_bytes else []
+        return [*INLINE, *flushing, *team, *region] if flushing or team or region else []
 
     @property
     def _level_lines(self) -> list[str]:
@@ -417,7 +417,9 @@ class _Writer:
         lengths = [s.name if s in e.symbols else str(s.low) for s in symbols_of_program(v.program)]
         tensors = [p.name for p in e.tensors]
         states = [f"{e.instance.variable}->{f.name}" for f in e.instance.fields] if e.instance is not None else []
-        arguments = [*lengths, *tensors, *states, *memory, *(["worker"] if self.in_team else [])]
+        begin = v.program.functions[e.function.name].frame_bytes
+        region = [f"irt_open(base + {begin}, end)"] if self.region_bytes else []
+        arguments = [*lengths, *tensors, *states, *memory, *region, *(["worker"] if self.in_team else [])]
         return f"{v.functions[e.function.name]}({', '.join(arguments)})"
 
     def _enter(self, each: str, arguments: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...symbolic_int import Symbol, SymbolicInt, Undecided, bound, extent_of, symbols_of, value_at
 from ...tir.pools import Pool
 from ...tir.program import FAILED, LENGTH_ERROR, UNEQUAL_ERROR, Program, Slot
+from ...tir.region import MATCH_ERROR, REGION_ERROR
 from ...tir.symbols import symbols_of_function, symbols_of_program
 from .. import sources
 from ..c_types import stored_type
@@ -21,7 +22,11 @@ OUT_OF_BOUNDS = "OUT_OF_BOUNDS"
 UNEQUAL_LENGTHS = "UNEQUAL_LENGTHS"
 """The same of lengths that are not equal, as the network needs them."""
 
+REGION_FULL, NO_CLAUSE = "REGION_FULL", "NO_CLAUSE"
+"""The names, behind that of the program, of the errors of a full region, and of a value that no clause of a match fits."""
+
 _SHARED_MACROS = ("ARENA_SIZE", "STACK_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
+_REGION_MACROS = ("REGION_SIZE", REGION_FULL, NO_CLAUSE)
 _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", "base", "end", "size", "arena")
 _LOCAL = ("before", "code", "team", "own", "alone", "threads", "worker")
 """Variables of the functions that begin a run."""
@@ -89,6 +94,8 @@ def entry_points(
         f"{name.upper()}_{UNEQUAL_LENGTHS}",
         *(f"{m}_{x}" for m in _length_macros(name, program_symbols) for x in ("MIN", "MAX", "STEP")),
     )
+    if program.uses_region:
+        macros.take(*(f"{name.upper()}_{m}" for m in _REGION_MACROS))
     entries = []
     for n, entry in enumerate(program.entry_names):
         f = program.functions[entry]
@@ -152,6 +159,7 @@ def write_header(
     arena_bytes: int,
     stack_bytes: int,
     weights_bytes: int,
+    region_bytes: int = 0,
     summary: Sequence[str],
     levels: Sequence[str] = (),
     pool_macros: Sequence[str] = (),
@@ -162,31 +170,24 @@ def write_header(
     Args:
         stack_bytes: the most stack that a run takes of its thread.
         weights_bytes: size of the weights file, 0 without one.
+        region_bytes: size of the region, 0 without one.
         summary: lines of the comment at its beginning.
         levels: levels of processors, one of which is chosen when the program is loaded.
         pool_macros: sizes of pools.
         pool_struct: the struct of the workspace's pools (see `pools`).
     """
     upper = name.upper()
-    deep, fails = any(f.recursive for f in program.functions.values()), program.may_fail
     lines = comment(summary)
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>", ""]
-    lines += _sizes(name, arena_bytes, stack_bytes, weights_bytes, pool_macros, deep)
+    lines += _sizes(name, arena_bytes, stack_bytes, weights_bytes, region_bytes, pool_macros)
+    lines += _region_errors(upper, program, region_bytes)
     lines += _lengths(name, entries)
     for e in entries:
         lines += _macros(e)
         lines += declare_instance(e.instance) if e.instance is not None else []
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    lines += ["/* Every function returns 0, or an error:"]
-    lines += [f" * {FAILED}: a branch was taken that is impossible with the shapes of this program,"] if fails else []
-    if any(e.symbols for e in entries):
-        lines.append(f" * {upper}_{OUT_OF_BOUNDS}: a length is outside of its bounds (nothing is written),")
-    if any(e.instance is not None for e in entries):
-        lines.append(f" * {upper}_{OTHER_STATE}: the bytes are no saved state of this network (nothing is restored),")
-    if any(e.function.demands for e in entries):
-        lines.append(f" * {upper}_{UNEQUAL_LENGTHS}: lengths are not equal that have to be (nothing is written),")
-    what = "too small, here or for so deep a recursion" if deep else "too small (nothing is written)"
-    lines += [f" * 1: the workspace is {what}" + ("" if weights_bytes else ". */")]
+    lines += _error_list(name, entries, program, region_bytes)
+    lines[-1] += "" if weights_bytes else ". */"
     if weights_bytes:
         lines += [
             " * 2: the weights are not set, not those of this program, or damaged (a file of another size is, too)",
@@ -242,24 +243,60 @@ def _runs(name: str, entries: Sequence[EntryPoint], arena_bytes: int) -> list[st
 
 
 def _sizes(
-    name: str, arena_bytes: int, stack_bytes: int, weights_bytes: int, pool_macros: Sequence[str], deep: bool
+    name: str, arena_bytes: int, stack_bytes: int, weights_bytes: int, region_bytes: int, pool_macros: Sequence[str]
 ) -> list[str]:
     """Macros for the bytes that a program takes of each kind of memory."""
     upper = name.upper()
-    recursion = (
-        ": recursion as deep as a\n * workspace of that size allows. A larger one allows a deeper one, which takes more"
-    )
     return [
         "/* Bytes of workspace that one run needs. */",
         f"#define {upper}_ARENA_SIZE {arena_bytes + ALIGNMENT}u",
         "",
         *pool_macros,
-        f"/* Bytes of stack that a run takes at most, with all that it calls{recursion if deep else ''}. */",
+        *(_region_size(upper, region_bytes) if region_bytes else []),
+        "/* Bytes of stack that a run takes at most, with all that it calls. */",
         f"#define {upper}_STACK_SIZE {stack_bytes}u",
         "",
         *([f"/* Bytes of the weights file {name}.bin. */"] if weights_bytes else []),
         *([f"#define {upper}_WEIGHTS_SIZE {weights_bytes}u", ""] if weights_bytes else []),
     ]
+
+
+def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, region_bytes: int) -> list[str]:
+    """The beginning of a comment: the errors of runs, that of a small workspace last."""
+    upper, failures = name.upper(), program.failures
+    lines = ["/* Every function returns 0, or an error:"]
+    if FAILED in failures:
+        lines.append(f" * {FAILED}: a branch was taken that is impossible with the shapes of this program,")
+    if any(e.symbols for e in entries):
+        lines.append(f" * {upper}_{OUT_OF_BOUNDS}: a length is outside of its bounds (nothing is written),")
+    if any(e.instance is not None for e in entries):
+        lines.append(f" * {upper}_{OTHER_STATE}: the bytes are no saved state of this network (nothing is restored),")
+    if any(e.function.demands for e in entries):
+        lines.append(f" * {upper}_{UNEQUAL_LENGTHS}: lengths are not equal that have to be (nothing is written),")
+    if region_bytes:
+        lines.append(f" * {upper}_{REGION_FULL}: data and recursion of the run do not fit in the region,")
+    if MATCH_ERROR in failures:
+        lines.append(f" * {upper}_{NO_CLAUSE}: no clause of a match fits,")
+    return [*lines, " * 1: the workspace is too small (nothing is written)"]
+
+
+def _region_size(upper: str, region_bytes: int) -> list[str]:
+    return [
+        "/* Bytes of the region at the end of that workspace, in which the data and the frames of recursion of a run lie. A larger",
+        " * workspace has a larger region. */",
+        f"#define {upper}_REGION_SIZE {region_bytes}u",
+        "",
+    ]
+
+
+def _region_errors(upper: str, program: Program, region_bytes: int) -> list[str]:
+    """Macros for the errors of runs that work on a region."""
+    lines = []
+    if region_bytes:
+        lines += [f"#define {upper}_{REGION_FULL} {REGION_ERROR}"]
+    if MATCH_ERROR in program.failures:
+        lines += [f"#define {upper}_{NO_CLAUSE} {MATCH_ERROR}"]
+    return ["/* Errors of a run. */", *lines, ""] if lines else []
 
 
 def _macros(e: EntryPoint) -> list[str]:

@@ -29,6 +29,7 @@ from ..base import (
     flag,
 )
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
+from ..interface.memory import REGION_SIZE, check_region_size
 from ..interface.names import Identifiers
 from ..toolchain.compiler import Compiler, split_words
 from ..toolchain.described import described_machine, instruction_sets
@@ -60,6 +61,7 @@ class Llvm(Backend):
     strassen: str = flag("auto", STRASSEN, STRASSEN_WAYS)
     mtriple: str = flag("", "target triple, such as aarch64-linux-gnu; default: this machine")
     mattr: str = flag("", "features of the processor, such as +neon,+dotprod")
+    region_size: str = flag("", REGION_SIZE)
     weights: str = flag(
         "auto",
         "place of weights: NAME.ll or NAME.bin; auto: by size",
@@ -74,6 +76,7 @@ class Llvm(Backend):
 
     def check(self, entries: Sequence[str], emit: str) -> None:
         split_words(self.cflags, "the compiler's flags")
+        check_region_size(self.region_size)
         check_products(self.winograd, self.strassen, self.math)
         if self.mtriple.startswith(_NARROW):
             raise UsageError(f"the LLVM backend supports 64-bit processors only; {self.mtriple} is not one")
@@ -163,6 +166,7 @@ class Llvm(Backend):
             attributes=self._attributes,
             banner=banner,
             macros=self._macros,
+            region_size=int(self.region_size or 0),
         )
         text = ProgramWriter(program, name, options).write(request.folder)
         files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.ll": [text.source.encode()]}

@@ -9,7 +9,6 @@ from ...symbolic_int import Symbol
 from ...tir.kernel import Kernel
 from ...tir.program import (
     CONSTANT,
-    FAILED,
     Again,
     Branch,
     CallFunction,
@@ -22,12 +21,12 @@ from ...tir.program import (
     Step,
     steps,
 )
+from ...tir.region import RegionStep, Resume
 from ...tir.symbols import symbols_of_kernel
 from .builder import Builder
 from .formulas import parameters, write_formula
 from .library import Library
-
-MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+from .region import MEMCPY, RegionWriter
 
 
 class HostWriter:
@@ -43,6 +42,7 @@ class HostWriter:
         library: Library,
         checks_frame: bool,
         lengths: Sequence[Symbol],
+        in_region: bool = False,
     ) -> None:
         self.function = function
         self.symbols = symbols
@@ -51,7 +51,9 @@ class HostWriter:
         self.library = library
         self.checks_frame = checks_frame
         self.lengths = lengths
-        self.b = Builder("arena", "arena_end", "entry", *(s.name for s in lengths))
+        self.own = ["region"] if in_region else []
+        self.b = Builder("arena", "arena_end", "entry", *self.own, *(s.name for s in lengths))
+        self.region = RegionWriter(self.b, self._place, library)
         self.places: dict[Slot, str] = {}
 
     def write(self) -> list[str]:
@@ -61,7 +63,7 @@ class HostWriter:
         for s in f.arguments:
             self.places[s] = f"%{b.fresh(s.name)}"
             params.append(f"ptr {self.places[s]}")
-        params += ["ptr %arena", "ptr %arena_end"]
+        params += ["ptr %arena", "ptr %arena_end", *(f"ptr %{n}" for n in self.own)]
         if f.frame_bytes and self.checks_frame:
             begin, end = (b.value(f"ptrtoint ptr %{n} to i64") for n in ("arena", "arena_end"))
             small = b.value(f"icmp ult i64 {b.value(f'sub i64 {end}, {begin}')}, {f.frame_bytes}", "small")
@@ -73,7 +75,10 @@ class HostWriter:
         self._temporaries()
         if any(isinstance(s, Loop) for s in steps(f.body)):
             self.next_body = b.slot("i32", "next_body")
+        before = self.region.top() if f.releases else ""
         self._steps()
+        if f.releases:
+            self.region.release(before)
         b.ret("i32 0")
         return b.text(f"define internal i32 @{self.symbols[f.name]}({', '.join(params)}) nounwind")
 
@@ -113,6 +118,7 @@ class HostWriter:
                     *self._arguments(s),
                     f"ptr {self._inside(s.frame)}",
                     "ptr %arena_end",
+                    *(f"ptr %{n}" for n in self.own),
                 ]
                 error = b.value(f"call i32 @{self.symbols[s.function]}({', '.join(args)})", "error")
                 failed, fine = b.fresh("failed"), b.fresh("fine")
@@ -121,8 +127,14 @@ class HostWriter:
                 b.ret(f"i32 {error}")
                 b.start(fine)
             elif isinstance(s, Fail):
-                b.ret(f"i32 {FAILED}")
+                b.ret(f"i32 {s.code}")
                 b.start(b.fresh("after"))
+            elif isinstance(s, Resume):
+                b.do(f"store i32 {self.region.next_body()}, ptr {self.next_body}")
+                b.jump(heads[-1][0])
+                b.start(b.fresh("after"))
+            elif isinstance(s, RegionStep):
+                self.region.write(s)
             elif isinstance(s, CopySlot):
                 if not s.is_in_place:
                     source, target = self._place(s.source), self._place(s.target)

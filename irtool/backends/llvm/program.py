@@ -15,7 +15,7 @@ from ..interface import weights_file as kept
 from ..interface.comment import inside
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
-from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes, recursion_depth
+from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes, region_bytes
 from ..interface.names import Identifiers
 from ..interface.states import OF_INSTANCES
 from ..interface.symbols import constant_symbol, kernel_symbol
@@ -25,6 +25,7 @@ from .formulas import parameters, write_formula
 from .hosting import HostWriter
 from .library import Library
 from .nest import KernelWriter
+from .region import open_region
 from .states import define_functions, field_addresses
 
 
@@ -53,6 +54,7 @@ class LlvmOptions:
         triple: the target triple; empty: the compiler's default.
         attributes: attributes of every function, such as `"target-cpu"="x86-64-v3"`.
         banner: lines of the comments at the beginning of the files.
+        region_size: bytes of the region; 0: as many as most programs need.
         macros: the macros of a C compiler for the processor, each between spaces: instructions follow from them.
     """
 
@@ -63,6 +65,7 @@ class LlvmOptions:
     attributes: str
     banner: list[str]
     macros: str
+    region_size: int = 0
 
 
 class ProgramWriter:
@@ -90,8 +93,9 @@ class ProgramWriter:
         flushes = not options.strict and computes_in_floats(program.kernels)
         self.architecture = denormals.architecture(options.triple) if flushes else ""
         """The architecture whose mode of denormal numbers a run switches; empty if it switches none."""
-        self.arena_bytes = arena_bytes(program)
-        self.stack_bytes = stack_bytes(program, recursion_depth(program))
+        self.arena_bytes = arena_bytes(program, options.region_size)
+        self.region_bytes = region_bytes(program, options.region_size)
+        self.stack_bytes = stack_bytes(program)
         self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}
         self.kernels: dict[Kernel, str] = {}
         self.constants: dict[Slot, str] = {}
@@ -136,6 +140,7 @@ class ProgramWriter:
                 self.program,
                 arena_bytes=self.arena_bytes,
                 stack_bytes=self.stack_bytes,
+                region_bytes=self.region_bytes,
                 weights_bytes=stored.size if stored else 0,
                 summary=about,
             ),
@@ -179,7 +184,9 @@ class ProgramWriter:
     def _function(self, f: Any) -> list[str]:
         checks = self.program.checks_frame(f)
         lengths = symbols_of_program(self.program)
-        return HostWriter(f, self.functions, self.kernels, self._constant, self.library, checks, lengths).write()
+        return HostWriter(
+            f, self.functions, self.kernels, self._constant, self.library, checks, lengths, self.region_bytes > 0
+        ).write()
 
     def _storage(self) -> list[str]:
         size = self.arena_bytes + ALIGNMENT
@@ -220,7 +227,12 @@ class ProgramWriter:
         base = b.value(f"getelementptr inbounds i8, ptr %arena, i64 {skipped}", "base")
         lengths = [f"i64 %{s.name}" if s in e.symbols else f"i64 {s.low}" for s in symbols_of_program(self.program)]
         states = field_addresses(b, e.instance) if e.instance is not None else []
-        arguments = ", ".join([*lengths, *pointers, *states, f"ptr {base}", f"ptr {end}"])
+        region = []
+        if self.region_bytes:
+            memory = b.value(f"getelementptr inbounds i8, ptr {base}, i64 {e.function.frame_bytes}", "region")
+            open_region(b, memory, end)
+            region = [f"ptr {memory}"]
+        arguments = ", ".join([*lengths, *pointers, *states, f"ptr {base}", f"ptr {end}", *region])
         before = denormals.flush(b, self.architecture) if self.architecture else ""
         # If the steps were inlined here, arithmetic could move past the switches.
         apart = " noinline" if before else ""

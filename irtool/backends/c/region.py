@@ -1,0 +1,73 @@
+"""Steps on the region as statements of C; see `runtime/region.c` for the functions that they call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...tir.program import Slot
+from ...tir.region import (
+    REGION_ERROR,
+    Field,
+    MakeObject,
+    Pop,
+    Push,
+    ReadObject,
+    RegionStep,
+    TestTags,
+    WriteObject,
+    frame_bytes,
+    frame_fields,
+)
+
+REGION = "region"
+"""The name, within a function, of the region."""
+
+BEFORE = "before"
+"""The name, within a function, of the end of the objects when it began."""
+
+
+def write_step(
+    s: RegionStep, place: Callable[[Slot], str], size_of: Callable[[Slot], str], next_body: str
+) -> list[str]:
+    """The statements of a step.
+
+    Args:
+        place: the C expression of a slot's address.
+        size_of: the C expression of a slot's bytes.
+        next_body: the variable that chooses the body of the next iteration.
+    """
+
+    def put(base: str, fields: Sequence[Field], slots: Sequence[Slot]) -> list[str]:
+        return [f"memcpy({_plus(base, f.offset)}, {place(x)}, {size_of(x)});" for f, x in zip(fields, slots)]
+
+    def get(base: str, fields: Sequence[Field], slots: Sequence[Slot]) -> list[str]:
+        return [f"memcpy({place(x)}, {_plus(base, f.offset)}, {size_of(x)});" for f, x in zip(fields, slots)]
+
+    if isinstance(s, MakeObject):
+        new = f"*{place(s.outputs[0])} = irt_make({REGION}, {s.layout.size}, {s.layout.tag}, {s.layout.number})"
+        check = f"if (({new}) == 0) return {REGION_ERROR};"
+        return [check, *put(f"*{place(s.outputs[0])}", s.layout.fields, s.inputs)]
+    if isinstance(s, ReadObject):
+        return get(_followed(f"*{place(s.inputs[0])}", s.path), s.fields, s.outputs)
+    if isinstance(s, WriteObject):
+        return put(f"*{place(s.inputs[0])}", s.fields, s.inputs[1:])
+    if isinstance(s, TestTags):
+        tests = (f"irt_tag({REGION}, {_followed(f'*{place(s.inputs[t.root])}', t.path)}) == {t.tag}" for t in s.tests)
+        return [f"*{place(s.outputs[0])} = {' && '.join(tests)};"]
+    stack = f"{REGION}->stack"
+    if isinstance(s, Push):
+        check = f"if (!irt_push({REGION}, {frame_bytes(s.inputs)}, {s.body})) return {REGION_ERROR};"
+        return [check, *put(stack, frame_fields(s.inputs), s.inputs)]
+    if isinstance(s, Pop):
+        return [*get(stack, frame_fields(s.outputs), s.outputs), f"{stack} += {frame_bytes(s.outputs)};"]
+    return [f"{next_body} = irt_next({REGION});", "continue;"]
+
+
+def _plus(handle: str, offset: int) -> str:
+    return f"irt_at({REGION}, {handle} + {offset})"
+
+
+def _followed(handle: str, path: Sequence[int]) -> str:
+    for field in path:
+        handle = f"irt_inside({REGION}, {handle}, {field})"
+    return handle

@@ -1,0 +1,159 @@
+"""Steps on the region as LLVM instructions: those that `backends.c.runtime.region` has in C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...tir.program import Slot
+from ...tir.region import (
+    HEADER,
+    REGION_ERROR,
+    Field,
+    MakeObject,
+    Pop,
+    Push,
+    ReadObject,
+    RegionStep,
+    TestTags,
+    WriteObject,
+    frame_bytes,
+    frame_fields,
+)
+from .builder import Builder
+from .formulas import write_formula
+from .library import Library
+
+_TOP, _STACK, _END, _LEAST = 0, 8, 16, 24
+"""Offsets of the numbers at the beginning of a region, each an i64; see `runtime/region.c`."""
+
+MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+
+
+def open_region(b: Builder, memory: str, end: str) -> None:
+    """Writes the numbers at the beginning of a region from `memory` up to `end`, addresses."""
+    first, last = (b.value(f"ptrtoint ptr {p} to i64") for p in (memory, end))
+    size = b.value(f"and i64 {b.value(f'sub i64 {last}, {first}')}, -8", "bytes")
+    numbers = ((_TOP, str(HEADER)), (_STACK, size), (_END, size), (_LEAST, b.value(f"sub i64 {size}, {HEADER}")))
+    for offset, value in numbers:
+        b.do(f"store i64 {value}, ptr {b.value(f'getelementptr i8, ptr {memory}, i64 {offset}')}")
+
+
+class RegionWriter:
+    """Writes the steps of one function; `place` gives the operand of a slot's address."""
+
+    def __init__(self, b: Builder, place: Callable[[Slot], str], library: Library) -> None:
+        self.b = b
+        self.place = place
+        self.library = library
+
+    def top(self) -> str:
+        """The end of the objects."""
+        return self._number(_TOP)
+
+    def release(self, before: str) -> None:
+        """Takes back the objects behind that end."""
+        self._set(_TOP, before)
+
+    def write(self, s: RegionStep) -> None:
+        """The instructions of a step; those of `Resume` are `next_body`."""
+        if isinstance(s, MakeObject):
+            handle = self.top()
+            self._require(s.layout.size)
+            self._set(_TOP, self.b.value(f"add i64 {handle}, {s.layout.size}"))
+            word = s.layout.tag | s.layout.number << 32
+            self.b.do(f"store i64 {word}, ptr {self._at(handle)}, align 8")
+            self._put(handle, s.layout.fields, s.inputs)
+            self.b.do(f"store i64 {handle}, ptr {self.place(s.outputs[0])}, align 8")
+        elif isinstance(s, ReadObject):
+            self._get(self._followed(self._handle(s.inputs[0]), s.path), s.fields, s.outputs)
+        elif isinstance(s, WriteObject):
+            self._put(self._handle(s.inputs[0]), s.fields, s.inputs[1:])
+        elif isinstance(s, TestTags):
+            self._test(s)
+        elif isinstance(s, Push):
+            self._require(frame_bytes(s.inputs))
+            stack = self.b.value(f"sub i64 {self._number(_STACK)}, {frame_bytes(s.inputs)}", "stack")
+            self._set(_STACK, stack)
+            self.b.do(f"store i64 {s.body}, ptr {self._at(stack)}, align 8")
+            self._put(stack, frame_fields(s.inputs), s.inputs)
+        elif isinstance(s, Pop):
+            stack = self._number(_STACK)
+            self._get(stack, frame_fields(s.outputs), s.outputs)
+            self._set(_STACK, self.b.value(f"add i64 {stack}, {frame_bytes(s.outputs)}"))
+
+    def next_body(self) -> str:
+        """The number, an i32, of the body that the last frame names."""
+        number = self.b.value(f"load i64, ptr {self._at(self._number(_STACK))}, align 8")
+        return self.b.value(f"trunc i64 {number} to i32", "next")
+
+    def _test(self, s: TestTags) -> None:
+        """Each test in a block of its own, which the one before leads to if it holds."""
+        b = self.b
+        out = self.place(s.outputs[0])
+        b.do(f"store i8 0, ptr {out}")
+        end = b.fresh("tested")
+        for t in s.tests:
+            tag = self._tag(self._followed(self._handle(s.inputs[t.root]), t.path))
+            passed = b.fresh("passed")
+            b.branch(b.value(f"icmp eq i32 {tag}, {t.tag}"), passed, end)
+            b.start(passed)
+        b.do(f"store i8 1, ptr {out}")
+        b.start(end)
+
+    def _tag(self, handle: str) -> str:
+        """The tag of an object: in memory, or in the handle of one without fields."""
+        b = self.b
+        tag = b.slot("i32", "tag")
+        own = b.value(f"trunc i64 {b.value(f'sub i64 -1, {handle}')} to i32")
+        b.do(f"store i32 {own}, ptr {tag}")
+        inside, known = b.fresh("inside"), b.fresh("known")
+        b.branch(b.value(f"icmp slt i64 {handle}, 0"), known, inside)
+        b.start(inside)
+        b.do(f"store i32 {b.value(f'load i32, ptr {self._at(handle)}, align 4')}, ptr {tag}")
+        b.start(known)
+        return b.value(f"load i32, ptr {tag}", "tag")
+
+    def _require(self, size: int) -> None:
+        """Returns an error unless that many bytes are free."""
+        b = self.b
+        free = b.value(f"sub i64 {self._number(_STACK)}, {self._number(_TOP)}")
+        left = b.value(f"sub i64 {free}, {size}", "left")
+        full, fits = b.fresh("full"), b.fresh("fits")
+        b.branch(b.value(f"icmp slt i64 {left}, 0"), full, fits)
+        b.start(full)
+        b.ret(f"i32 {REGION_ERROR}")
+        b.start(fits)
+        least = self._number(_LEAST)
+        lower = b.value(f"icmp slt i64 {left}, {least}")
+        self._set(_LEAST, b.value(f"select i1 {lower}, i64 {left}, i64 {least}"))
+
+    def _followed(self, handle: str, path: Sequence[int]) -> str:
+        for field in path:
+            handle = self.b.value(f"load i64, ptr {self._at(handle, field)}, align 8", "inside")
+        return handle
+
+    def _handle(self, slot: Slot) -> str:
+        return self.b.value(f"load i64, ptr {self.place(slot)}, align 8", "handle")
+
+    def _number(self, offset: int) -> str:
+        return self.b.value(f"load i64, ptr {self._at(str(offset))}, align 8")
+
+    def _set(self, offset: int, value: str) -> None:
+        self.b.do(f"store i64 {value}, ptr {self._at(str(offset))}, align 8")
+
+    def _at(self, handle: str, offset: int = 0) -> str:
+        base = self.b.value(f"getelementptr i8, ptr %region, i64 {handle}", "at")
+        return self.b.value(f"getelementptr i8, ptr {base}, i64 {offset}", "at") if offset else base
+
+    def _put(self, handle: str, fields: Sequence[Field], slots: Sequence[Slot]) -> None:
+        for f, x in zip(fields, slots):
+            self._copy(self._at(handle, f.offset), self.place(x), x)
+
+    def _get(self, handle: str, fields: Sequence[Field], slots: Sequence[Slot]) -> None:
+        for f, x in zip(fields, slots):
+            self._copy(self.place(x), self._at(handle, f.offset), x)
+
+    def _copy(self, target: str, source: str, slot: Slot) -> None:
+        self.library.outside(MEMCPY)
+        size = write_formula(self.b, slot.resolve().nbytes)
+        self.b.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")

@@ -1,0 +1,283 @@
+"""Values in the region of a run: constructors make objects, `match` tests their tags, references are objects that are written, and
+functions that are values are objects of what they captured.
+
+A value is a slot for each leaf of its type; the leaf of data, a function or a reference is a handle. A function that is called where it is
+known stays a `Closure`, and becomes an object where it is handed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..deferred import np
+from ..diagnostics import IrError
+from ..ir import (
+    Call,
+    Constant,
+    Constructor,
+    Expr,
+    Function,
+    FuncType,
+    GlobalVar,
+    Match,
+    Module,
+    Pattern,
+    PatternConstructor,
+    PatternTuple,
+    PatternVar,
+    RefCreate,
+    RefRead,
+    RefType,
+    RefWrite,
+    TupleType,
+    Type,
+    Var,
+)
+from ..tir.program import PARAM, RESULT, Branch, CallFunction, Fail, HostFunction, Slot, Step
+from ..tir.region import (
+    HANDLE,
+    MATCH_ERROR,
+    Field,
+    Layout,
+    MakeObject,
+    ReadObject,
+    Test,
+    TestTags,
+    WriteObject,
+    lay_out,
+)
+from .function_state import FunctionState
+from .handles import field_types, leaf_types, object_layout
+from .mistakes import NoCounterpart
+from .shared import Codes
+from .values import REFUSED, Closure, Value, dims, nest, structure_of
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Values as slots
+
+
+def slots_of(within: FunctionState, value: Value, t: Type | None, e: Expr) -> list[Slot]:
+    """The slots of a value of that type: functions become objects. Raises IrError for a function that cannot."""
+    result: list[Slot] = []
+    stack: list[tuple[Value, Any]] = [(value, t)]
+    while stack:
+        v, x = stack.pop()
+        if isinstance(x, TupleType):
+            stack += reversed(list(zip(v, x.fields, strict=True)))
+        elif isinstance(v, Slot):
+            result.append(v)
+        else:
+            result.append(_function_object(within, v, x, e))
+    return result
+
+
+def _function_object(within: FunctionState, v: Value, t: Any, e: Expr) -> Slot:
+    """The handle of a function that is a value."""
+    whole = within.whole
+    if not isinstance(t, FuncType) or not isinstance(v, Closure | GlobalVar):
+        raise IrError(f"a value of type {t} has no counterpart in C here", e.span, code=NoCounterpart)
+    if isinstance(v, GlobalVar):
+        function = whole.module[v.name]
+        if not isinstance(function, Function) or function.type_params:
+            raise IrError(
+                f"{v!r} is used as a value: only a function of one type, with a body, has a counterpart in C",
+                e.span,
+                code=NoCounterpart,
+            )
+        name, captured = whole.enqueue(v.name), list[Slot]()
+    else:
+        name, captured = whole.lift(v, within.name)
+    codes = _codes(within, t, e)
+    layout = codes.layouts.get(name)
+    if layout is None:
+        fields = lay_out([(s.shape, s.dtype) for s in captured])
+        layout = codes.layouts[name] = Layout(len(codes.layouts), name, fields)
+    return make(within, layout, captured)
+
+
+def _codes(within: FunctionState, t: FuncType, e: Expr) -> Codes:
+    params = [x for a in t.arg_types for x in leaf_types(a, e)]
+    return within.whole.codes_of(t, params, leaf_types(t.ret_type, e))
+
+
+def make(within: FunctionState, layout: Layout, fields: Sequence[Slot]) -> Slot:
+    """The handle of a new object; one without fields is a constant."""
+    if not layout.fields:
+        return within.whole.constant(Constant(np.asarray(-1 - layout.tag, HANDLE), HANDLE))
+    handle = within.blocks.fresh((), HANDLE)
+    within.blocks.add(MakeObject(list(fields), [handle], layout))
+    return handle
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Constructors, references, calls
+
+
+def construct(within: FunctionState, constructor: Constructor, args: Sequence[Expr], e: Expr) -> Slot:
+    """The handle of the data that a constructor makes."""
+    types = field_types(within.whole.module, constructor, e.checked_type)
+    layout = object_layout(constructor.tag, constructor.name, types, e)
+    fields = [s for a, t in zip(args, types, strict=True) for s in slots_of(within, within.known_value(a), t, a)]
+    return make(within, layout, fields)
+
+
+def create_reference(within: FunctionState, e: RefCreate) -> Slot:
+    """The handle of a new reference."""
+    t = e.value.checked_type
+    assert t is not None
+    return make(within, object_layout(0, "Ref", [t], e), slots_of(within, within.known_value(e.value), t, e))
+
+
+def read_or_write(within: FunctionState, e: RefRead | RefWrite) -> Value:
+    """The value of a reference, or the empty tuple after it was written."""
+    handle, t = within.blocks.find(e.ref), e.ref.checked_type
+    assert isinstance(handle, Slot) and isinstance(t, RefType)
+    fields = object_layout(0, "Ref", [t.value], e).fields
+    if isinstance(e, RefWrite):
+        values = slots_of(within, within.known_value(e.value), t.value, e)
+        if fields:
+            within.blocks.add(WriteObject([handle, *values], fields))
+        return ()
+    outputs = [within.blocks.fresh(f.shape, f.dtype) for f in fields]
+    if fields:
+        within.blocks.add(ReadObject([handle], outputs, (), fields))
+    return nest(structure_of(t.value), iter(outputs))
+
+
+def call_of_handle(within: FunctionState, handle: Slot, e: Call) -> tuple[str, list[Slot]]:
+    """The function of the program that calls a function by its handle, and the arguments in front of the others."""
+    t = e.op.checked_type
+    assert isinstance(t, FuncType)
+    return _codes(within, t, e).name, [handle]
+
+
+def apply_function(codes: Codes) -> HostFunction:
+    """The function that calls the functions of one type by their handles."""
+    handle = Slot("function", (), HANDLE, PARAM)
+    params = [Slot(f"x{n}", dims(t), t.dtype, PARAM) for n, t in enumerate(codes.params[0])]
+    results = [Slot(f"out{n}", dims(t), t.dtype, RESULT) for n, t in enumerate(codes.params[1])]
+    body: list[Step] = [] if codes.layouts else [Fail([], list(results), MATCH_ERROR)]
+    for n, (name, layout) in enumerate(reversed(codes.layouts.items())):
+        captured = [Slot(f"captured{k}", f.shape, f.dtype) for k, f in enumerate(layout.fields)]
+        read: list[Step] = [ReadObject([handle], list(captured), (), layout.fields)] if captured else []
+        steps: list[Step] = [*read, CallFunction(name, [*params, *captured], list(results))]
+        if n == 0:
+            body = steps
+        else:
+            cond = Slot("is", (), "bool")
+            test = TestTags([handle], [cond], (Test(0, (), layout.tag),))
+            body = [test, Branch(cond, steps, body, list(results))]
+    return HostFunction(codes.name, [handle, *params], results, body)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Match
+
+
+@dataclass(frozen=True)
+class _Inside:
+    """A part of an object: the number of the root, the path of handles to the object, and the part's fields."""
+
+    root: int
+    path: tuple[int, ...]
+    fields: tuple[Field, ...]
+
+
+class _TakenApart:
+    """The tests of a pattern, and the parts of the value that its variables name.
+
+    Attributes:
+        roots: handles that paths begin at.
+        tests: hold if the pattern fits.
+        parts: the variables, each with a value, or a part of an object and its type.
+    """
+
+    def __init__(self, module: Module, pattern: Pattern, value: Value, t: Type | None) -> None:
+        self.roots: list[Slot] = []
+        self.tests: list[Test] = []
+        self.parts: list[tuple[Var, Value | _Inside, Any]] = []
+        stack: list[tuple[Pattern, Value | _Inside, Any]] = [(pattern, value, t)]
+        while stack:
+            p, v, x = stack.pop()
+            if isinstance(p, PatternVar):
+                self.parts.append((p.var, v, x))
+            elif isinstance(p, PatternTuple):
+                parts = _split(v, x.fields) if isinstance(v, _Inside) else v
+                stack += reversed(list(zip(p.patterns, parts, x.fields, strict=True)))
+            elif isinstance(p, PatternConstructor):
+                root, path = self._object(v)
+                constructor = p.constructor
+                if len(module.type_definitions[constructor.belong_to.name].constructors) > 1:
+                    self.tests.append(Test(root, path, constructor.tag))
+                types = field_types(module, constructor, x)
+                fields = object_layout(constructor.tag, constructor.name, types).fields
+                parts = _split(_Inside(root, path, fields), types)
+                stack += reversed(list(zip(p.patterns, parts, types, strict=True)))
+
+    def _object(self, v: Value | _Inside) -> tuple[int, tuple[int, ...]]:
+        if isinstance(v, _Inside):
+            return v.root, (*v.path, v.fields[0].offset)
+        self.roots.append(v)
+        return len(self.roots) - 1, ()
+
+
+def _split(part: _Inside, types: Sequence[Type]) -> list[_Inside]:
+    result, begin = [], 0
+    for t in types:
+        end = begin + len(leaf_types(t))
+        result.append(_Inside(part.root, part.path, part.fields[begin:end]))
+        begin = end
+    return result
+
+
+def lower_match(within: FunctionState, e: Match) -> Generator[Any, Any, Value]:
+    """A branch for each clause; the last clause of a complete match is not tested."""
+    yield within.value(e.data)
+    value = within.known_value(e.data)
+    if value is REFUSED:
+        return REFUSED
+    blocks = within.blocks
+    types = leaf_types(e.checked_type, e)
+    results = [blocks.fresh(dims(t), t.dtype) for t in types]
+    arms: list[tuple[Slot, list[Step]]] = []
+    refused, is_open = False, True
+    for n, clause in enumerate(e.clauses):
+        taken = _TakenApart(within.whole.module, clause.pattern, value, e.data.checked_type)
+        is_last = not taken.tests or (e.complete and n == len(e.clauses) - 1)
+        if not is_last:
+            cond = blocks.fresh((), "bool")
+            blocks.add(TestTags(taken.roots, [cond], tuple(taken.tests)))
+            blocks.open()
+        _learn(within, taken)
+        body = yield within.value(clause.body)
+        if body is REFUSED:
+            refused = True
+        elif is_last and not arms:
+            return body
+        else:
+            for source, target in zip(slots_of(within, body, e.checked_type, clause.body), results, strict=True):
+                blocks.deliver(source, target)
+        if is_last:
+            is_open = False
+            break
+        arms.append((cond, blocks.close()))
+        blocks.open()
+    if is_open:
+        blocks.add(Fail([], list(results), MATCH_ERROR))
+    for cond, then in reversed(arms):
+        other = blocks.close()
+        blocks.add(Branch(cond, then, other, results))
+    return REFUSED if refused else nest(structure_of(e.checked_type), iter(results))
+
+
+def _learn(within: FunctionState, taken: _TakenApart) -> None:
+    """Reads the parts that variables name."""
+    for var, v, t in taken.parts:
+        if isinstance(v, _Inside):
+            outputs = [within.blocks.fresh(f.shape, f.dtype) for f in v.fields]
+            if outputs:
+                within.blocks.add(ReadObject([taken.roots[v.root]], outputs, v.path, v.fields))
+            v = nest(structure_of(t), iter(outputs))
+        within.blocks.learn(var, v)

@@ -1,0 +1,253 @@
+"""Recursion with frames in the region: functions that call themselves become loops with a stack of values.
+
+::
+
+    f(n) = if n == 0 { a } else { g(n, f(n - 1)) }
+        ⇒   push ; loop { body 0: if n == 0 { r = a; resume } else { push n, body 1; n = n - 1; again body 0 }
+                          body 1: t = r; pop n; r = g(n, t); resume
+                          body 2: pop; result = r }
+
+A frame holds the values that steps after the call read, and the number of the body with these steps. All functions that reach each other
+are bodies of one loop, so that C's stack does not grow. Calls that a function ends with push nothing: see `loops` for functions with no
+other calls of themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..tir.cycles import components
+from ..tir.program import (
+    CONSTANT,
+    STATE,
+    TEMP,
+    Again,
+    Branch,
+    CallFunction,
+    CopySlot,
+    Fail,
+    HostFunction,
+    Loop,
+    Slot,
+    Step,
+    calls,
+    steps,
+)
+from ..tir.region import Pop, Push, Resume
+from ..trampoline import trampoline
+from .loops import parallel_moves, parameter_values, step_elsewhere, tail_calls
+
+Emitted = Generator[Any, Any, list[Step]]
+
+
+def frames_on_stack(functions: Mapping[str, HostFunction], entries: Iterable[str]) -> dict[str, HostFunction]:
+    """The functions with loops for those that reach themselves other than by calls that they end with. Functions that only such ones call
+    are left out."""
+    edges = {name: calls(f) for name, f in functions.items()}
+    result = dict(functions)
+    for group in components(edges):
+        inside = set(group)
+        every = [s for n in group for s in steps(functions[n].body) if isinstance(s, CallFunction)]
+        ends = {s for n in group for s in tail_calls(functions[n])}
+        if all(s in ends for s in every if s.function in inside):
+            continue
+        for n in group:
+            result[n] = _OnStack(functions, n, group, ends).build()
+    used: dict[str, None] = {}
+    stack = list(entries)
+    while stack:
+        name = stack.pop()
+        if name not in used:
+            used[name] = None
+            stack += calls(result[name])
+    return {n: f for n, f in result.items() if n in used}
+
+
+class _OnStack:
+    """One function as a loop over the bodies of its group and the bodies after their calls."""
+
+    def __init__(
+        self,
+        functions: Mapping[str, HostFunction],
+        name: str,
+        group: Sequence[str],
+        ends: set[CallFunction],
+    ) -> None:
+        self.start = functions[name]
+        names = [name, *(n for n in group if n != name)]
+        self.number = {n: i for i, n in enumerate(names)}
+        self.members = [functions[n] for n in names]
+        self.ends = ends
+        self.places: dict[Slot, Slot] = {}
+        self.params: dict[Slot, Slot] = {}
+        every = [s for m in self.members for s in steps(m.body) if isinstance(s, CallFunction)]
+        inside = [s for s in every if s.function in self.number]
+        for param, same in parameter_values(self.start, self.members, self.number, inside).items():
+            if same is None:
+                same = self.params[param] = Slot(param.name, param.shape, param.dtype)
+            self.places[param] = same
+        self.results: list[list[Slot]] = []
+        self._place_results()
+        self.bodies: list[list[Step]] = [[] for _ in names]
+        self.owners: list[int] = list(range(len(names)))
+        self.needed: dict[int, dict[Slot, None]] = {}
+        """For each body after a call, the slots in its frame."""
+        self.live: dict[int, dict[Slot, None]] = {}
+
+    def _place_results(self) -> None:
+        """Functions whose results have the same types share slots, so that a call at the end of one gives back the other's."""
+        shared: dict[tuple[Any, ...], list[Slot]] = {}
+        for m in self.members:
+            key = tuple((s.size, s.dtype) for s in m.results)
+            slots = shared.setdefault(key, [Slot(s.name, s.shape, s.dtype) for s in m.results])
+            self.results.append(slots)
+            self.places.update(zip(m.results, slots, strict=True))
+
+    def build(self) -> HostFunction:
+        for n, m in enumerate(self.members):
+            self.bodies[n] = trampoline(self._emit(m.body, None, n))
+        last = self._body_after(0)
+        copies = [CopySlot(s, r) for s, r in zip(self.results[0], self.start.results, strict=True)]
+        self.bodies[last] = [*copies, Pop([])]
+        self._find_live()
+        self._fill_frames()
+        state = dict.fromkeys(self.params.values())
+        for body in self.live.values():
+            state.update(body)
+        f = self.start
+        begin: list[Step] = [CopySlot(p, self.params[p]) for p in f.params if p in self.params]
+        return replace(f, body=[*begin, Push([], last), Loop(self.bodies, list(state))])
+
+    # -- bodies --------------------------------------------------------------------------------------------------------
+
+    def _body_after(self, owner: int) -> int:
+        """The number of a new body, which is run after a call."""
+        self.bodies.append([])
+        self.owners.append(owner)
+        number = len(self.bodies) - 1
+        self.needed[number] = {}
+        return number
+
+    def _emit(self, body: Sequence[Step], then: int | None, owner: int) -> Emitted:
+        """The steps, with the way to the body `then` at the end, or out of the function."""
+        out: list[Step] = []
+        for n, s in enumerate(body):
+            if isinstance(s, CallFunction) and s.function in self.number:
+                callee = self.number[s.function]
+                arguments = self._arguments(s, callee)
+                if s in self.ends and self.results[callee] is self.results[owner]:
+                    return [*out, *arguments, Again(callee)]
+                after = self._body_after(owner)
+                moves = parallel_moves(
+                    {self._place(t): r for t, r in zip(s.outputs, self.results[callee], strict=True)}
+                )
+                self.bodies[after] = [*moves, Pop([]), *(yield self._emit(body[n + 1 :], then, owner))]
+                return [*out, Push([], after), *arguments, Again(callee)]
+            if isinstance(s, Branch) and self._calls_inside(s):
+                rest = then
+                if len(body) > n + 1:
+                    self.bodies.append([])
+                    self.owners.append(owner)
+                    rest = len(self.bodies) - 1
+                    self.bodies[rest] = yield self._emit(body[n + 1 :], then, owner)
+                arms = []
+                for arm in (s.then, s.other):
+                    arms.append((yield self._emit(arm, rest, owner)))
+                return [*out, Branch(self._place(s.cond), arms[0], arms[1], [self._place(x) for x in s.results])]
+            out.append((yield self._copied(s)))
+        return [*out, Resume() if then is None else Again(then)]
+
+    def _copied(self, s: Step) -> Generator[Any, Any, Step]:
+        if not isinstance(s, Branch):
+            return step_elsewhere(s, self._place)
+        arms: list[list[Step]] = []
+        for arm in (s.then, s.other):
+            copies = []
+            for x in arm:
+                copies.append((yield self._copied(x)))
+            arms.append(copies)
+        return Branch(self._place(s.cond), arms[0], arms[1], [self._place(x) for x in s.results])
+
+    def _calls_inside(self, s: Branch) -> bool:
+        return any(isinstance(x, CallFunction) and x.function in self.number for x in steps([s]))
+
+    def _arguments(self, s: CallFunction, callee: int) -> list[CopySlot]:
+        params = self.members[callee].params
+        return parallel_moves({self.params[p]: self._place(x) for x, p in zip(s.inputs, params) if p in self.params})
+
+    def _place(self, slot: Slot) -> Slot:
+        """The slot that stands for one of a member's."""
+        slot = slot.resolve()
+        if slot.kind in (CONSTANT, STATE):
+            return slot
+        if slot not in self.places:
+            assert slot.kind == TEMP
+            self.places[slot] = Slot(slot.name, slot.shape, slot.dtype)
+        return self.places[slot]
+
+    # -- values that are needed later ----------------------------------------------------------------------------------
+
+    def _find_live(self) -> None:
+        """The slots that each body reads before it writes them, and those in its frame: the least that agree with each other."""
+        self.live = {n: {} for n in range(len(self.bodies))}
+        changed = True
+        while changed:
+            changed = False
+            for n in reversed(range(len(self.bodies))):
+                before, frame = len(self.live[n]), len(self.needed.get(n, ()))
+                self.live[n].update(trampoline(self._live(self.bodies[n], {}, n)))
+                changed |= before != len(self.live[n]) or frame != len(self.needed.get(n, ()))
+
+    def _live(
+        self, body: Sequence[Step], after: dict[Slot, None], number: int
+    ) -> Generator[Any, Any, dict[Slot, None]]:
+        """The slots that are needed before steps of a body, for those needed after them."""
+        live = dict(after)
+        for s in reversed(body):
+            if isinstance(s, Again):
+                live = dict(self.live[s.body])
+            elif isinstance(s, Resume):
+                live = dict.fromkeys(self.results[self.owners[number]])
+            elif isinstance(s, Fail):
+                live = {}
+            elif isinstance(s, Branch):
+                then = yield self._live(s.then, live, number)
+                other = yield self._live(s.other, live, number)
+                live = {**then, **other, **_own([s.cond])}
+            elif isinstance(s, Push):
+                live.update(self.needed[s.body])
+            elif isinstance(s, Pop):
+                written = {t for x in body[: body.index(s)] for t in x.writes}
+                self.needed[number].update({x: None for x in live if x not in written})
+                live = {x: None for x in live if x in written}
+            else:
+                live = {x: None for x in live if x not in s.writes}
+                live.update(_own(s.reads))
+        return live
+
+    def _fill_frames(self) -> None:
+        """Gives the steps the slots that they push, pop and keep."""
+        for n, body in enumerate(self.bodies):
+            stack = [body]
+            while stack:
+                assigned: set[Slot] = set()
+                for s in stack.pop():
+                    if isinstance(s, Branch):
+                        stack += [s.then, s.other]
+                    elif isinstance(s, Push):
+                        s.inputs = list(self.needed[s.body])
+                    elif isinstance(s, Pop):
+                        s.outputs = list(self.needed[n])
+                    elif isinstance(s, Again):
+                        s.unchanged = [x for x in self.live[s.body] if x not in assigned]
+                    elif isinstance(s, Resume):
+                        s.inputs = list(self.results[self.owners[n]])
+                    if isinstance(s, CopySlot):
+                        assigned.add(s.target)
+
+
+def _own(slots: Iterable[Slot]) -> dict[Slot, None]:
+    """Slots in the function's frame."""
+    return {s: None for s in slots if s.kind == TEMP}
