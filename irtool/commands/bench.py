@@ -30,6 +30,7 @@ from .output import write_text
 from .param_facts import ARRAYS, ONE_ARRAY, ParamFacts, main_option, type_options
 from .precision_option import PrecisionChoice, precision_options
 from .progress import progress_bar
+from .state_option import state_option
 from .verbosity import is_quiet
 from .wrong_usage import Command
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 @main_option("The entry.")
 @precision_options
 @type_options(ARRAYS, ONE_ARRAY)
+@state_option
 @missing_constants_option
 @mcpu_option
 @cc_option
@@ -202,13 +204,17 @@ def _measure_whole(
     from ..interp import evaluate
     from ..interp.cut_values import cut_values
     from ..ir import Function
+    from ..ir.tensor_names import state_outputs
     from .run_lengths import timed_lengths
 
     seconds, rounds = patience
     artifact = Session(options, False).build(BuildInput(lambda: workload.module, dict, lambda key: None), None)
-    record.whole = measure_calls(lambda: artifact.run(workload.values), seconds, rounds)
     function = workload.module.functions[workload.entry]
     assert isinstance(function, Function)
+    states = state_outputs(function)
+    inputs = [v for p, v in zip(function.params, workload.values, strict=True) if p not in states]
+    run = artifact.instance().step if states else artifact.run
+    record.whole = measure_calls(lambda: run(inputs), seconds, rounds)
     for lengths in timed_lengths(symbols_of_params(function)):
         values = cut_values(function, workload.values, lengths)
         if values is not None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .run_steps import Rows, evaluate_rows
+
 if TYPE_CHECKING:
     from ..ir import Module
 
@@ -63,14 +65,13 @@ def report_comparison(
         click.echo(", ".join([*facts, f"agrees to {worst:.2g}" if worst else "agrees exactly"]))
 
 
-def evaluate_in_double(module: Module, values: Sequence[Any], entry: str) -> Any | None:
+def evaluate_in_double(module: Module, rows: Rows, entry: str) -> Any | None:
     """The interpreter's result with float32 and float16 computed as float64; None if that cannot be."""
     from ..diagnostics import IrError
-    from ..interp import evaluate
     from ..passes.instruments.finite_differences import in_double, widen_floats
 
     try:
-        return evaluate(in_double(module), widen_floats(list(values)), entry=entry)
+        return evaluate_rows(in_double(module), [list(widen_floats(row)) for row in rows], entry)
     except IrError:
         return None
 

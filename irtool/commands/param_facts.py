@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -103,6 +103,12 @@ class ParamFacts:
         result = result.renamed(self.names)
         ParameterFile.merged([self.weights, result])
         return result
+
+    def with_values(self, values: ParameterFile) -> ParamFacts:
+        """The same facts with other arrays of inputs."""
+        other = replace(self)
+        vars(other)["values"] = values
+        return other
 
     @property
     def origins(self) -> Mapping[str, str]:

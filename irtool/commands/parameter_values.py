@@ -36,8 +36,10 @@ def parameter_values(
     from ..infer.lengths import type_at
     from ..interp.mistakes import MissingValue
     from ..interp.random_inputs import random_value
+    from ..interp.steps import zeros_of
     from ..interp.value_hints import Uses
     from ..ir.inputs import check_inputs
+    from ..ir.tensor_names import state_outputs
     from .images import OPTIONS, is_image
     from .run_lengths import known_lengths
 
@@ -48,7 +50,12 @@ def parameter_values(
             have = ", ".join("%" + n for n in names) or "none"
             notes = (f"the parameters are {have}", f"the value of %{name} is from {origins[name]}")
             raise IrError(f"there is no parameter %{name}", help=nearest(name, names), notes=notes, code=MissingValue)
-    missing = [p for p in function.params if p.name not in known_values]
+    states = state_outputs(function)
+    for p in states:
+        if p.name in known_values:
+            help = "--params gives the value with which it begins"
+            raise IrError(f"%{p.name} is a state, which no input gives", help=help, code=MissingValue)
+    missing = [p for p in function.params if p.name not in known_values and p not in states]
     if missing and not random:
         raise IrError(map(_missing, missing))
     earlier = before[entry]
@@ -60,6 +67,8 @@ def parameter_values(
         ty = p.checked_type or p.type_annotation
         if p.name in known_values:
             values.append(known_values[p.name])
+        elif p in states:
+            values.append(zeros_of(p))
         elif ty is None:
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
         else:

@@ -24,7 +24,9 @@ from .param_facts import ParamFacts, main_option, type_options, warn
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, machine_of, precision_options
+from .run_steps import Rows, evaluate_rows, names_without_states, run_rows, step_values
 from .saved_outputs import save_outputs
+from .state_option import state_option
 from .tables import drawer
 from .wrong_usage import Command
 
@@ -66,6 +68,15 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     "One parameter, from a .npy file, the array of that name in an .npz (of another name: FILE.npz:NAME), or an image.",
 )
 @image_options
+@state_option
+@click.option(
+    "--steps",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Steps of a network with states; outputs are those of all of them, along a further axis in front. Random inputs differ from step "
+    "to step, and an array with such an axis has the values of each.",
+)
 @click.option(
     "--seed",
     default=0,
@@ -128,6 +139,7 @@ def command(
     entry: str,
     param_facts: ParamFacts,
     image: ImageRule,
+    steps: int,
     seed: int,
     random: bool,
     level: int,
@@ -159,7 +171,6 @@ def command(
     """
     from ..diagnostics import IrError, UsageError
     from ..driver.precision import is_too_low, low_ratio_sentence, precision_error
-    from ..interp import evaluate
     from ..ir import Function
     from ..ir.tensor_names import output_names
     from ..ir.values import value_leaves
@@ -182,23 +193,30 @@ def command(
     function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
-    values, missing = parameter_values(function, before, entry, read.param_facts, seed, random, read.places)
+    rows, values, missing = step_values(
+        function,
+        read.param_facts,
+        seed,
+        steps,
+        lambda facts, n: parameter_values(function, before, entry, facts, n, random, read.places),
+    )
+    names = names_without_states(function, output_names(before[entry]))
     results: dict[str, Any] = {}
     facts: list[str] = []
     for way in compare or [via]:
-        results[way] = _run(module, entry, values, way, level, chosen, repeat, verbose, compiling, facts, bool(compare))
+        results[way] = _run(module, entry, rows, way, level, chosen, repeat, verbose, compiling, facts, bool(compare))
     report_instruments(chosen.instruments)
     say_random(missing, max(len(read.places), len(function.params)), seed)
     first = next(iter(results.values()))
     if not quiet:
-        _show(first, output_names(before[entry]))
+        _show(first, names)
     if output is not None:
-        save_outputs(output, first, output_names(before[entry]) if by_name else None)
+        save_outputs(output, first, names if by_name else None)
     checks.dump(module, entry, values)
     leaves = value_leaves(first)
     checks.rank(leaves)
     if not precision.is_exact and not quiet:
-        error = precision_error(evaluate(exact, values, entry=entry), first)
+        error = precision_error(evaluate_rows(exact, rows, entry), first)
         where = "random inputs" if missing else ""
         click.echo(error_line(precision.name, error, lowered.calibrated, where))
         if is_too_low(error.snr):
@@ -206,8 +224,8 @@ def command(
     if compare:
         if tolerance is None:
             tolerance = 1e-3 if precision.is_exact else 5e-2
-        report_comparison(results, tolerance, quiet, lambda: evaluate_in_double(module, values, entry), facts)
-    checks.compare(leaves, output_names(before[entry]))
+        report_comparison(results, tolerance, quiet, lambda: evaluate_in_double(module, rows, entry), facts)
+    checks.compare(leaves, names)
 
 
 def _compiling(ways: Sequence[str], flags: Mapping[str, str | None], runner: tuple[str, ...]) -> _Compiling:
@@ -255,7 +273,7 @@ def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> 
 def _run(
     module: Module,
     entry: str,
-    values: list[Any],
+    rows: Rows,
     way: str,
     level: int,
     chosen: PassChoice,
@@ -267,9 +285,7 @@ def _run(
 ) -> Any:
     """The outputs by one way of running; facts for the final line are added to `facts`."""
     if way == "interp":
-        from ..interp import evaluate
-
-        result, seconds = _timed(lambda: evaluate(module, values, entry=entry), repeat)
+        result, seconds = _timed(lambda: evaluate_rows(module, rows, entry), repeat)
         if verbose:
             click.echo(f"interpreter: {seconds * 1e3:.2f} ms")
         return result
@@ -285,15 +301,15 @@ def _run(
     start = time.perf_counter()
     options, runner = (compiling.options, compiling.runner) if way.partition("{")[0] == "c" else ({}, ())
     artifact = build(module, None, way, level, entry=entry, instruments=watched, **options, **chosen.context)
-    special = artifact.specialized(values)
+    special = artifact.specialized(rows[0])
     if special.baked:
         if special.refusal is not None and compares and not (special.inputs and special.artifact.report["kernels"]):
             raise special.refusal  # nothing is left to compile: a comparison would say nothing of compiled code
         _say_baked(special.baked)
         facts.append(f"{', '.join('%' + n for n in special.baked)} baked in")
-    artifact, values = special.artifact, special.inputs
+    artifact, rows = special.artifact, [special.inputs, *rows[1:]]
     built = time.perf_counter() - start
-    result, seconds = _timed(lambda: artifact.run(values, runner=runner), repeat)
+    result, seconds = _timed(lambda: run_rows(artifact, rows, runner), repeat)
     count = len(artifact.report["kernels"])
     facts += [f"{count} kernel{'' if count == 1 else 's'}", f"{seconds * 1e3:.3g} ms"]
     if verbose:

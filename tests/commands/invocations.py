@@ -144,6 +144,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
      0, ("not out:kernel",)),
     ("bench open.relay --entry f --shape x=2,3 --dtype x=float32 --inputs open.npz --time 0.001 --rounds 1 --no-interp --no-kernels "
      "--runner env", 0, ("out:compiled",)),
+    ("bench state.relay --state h=out1 --time 0.001 --rounds 1 --no-interp --no-kernels", 0, ("out:compiled",)),
     ("bench net.relay --precision int8 --calibrate x.npz --params w.npz --time 0.001 --rounds 1 --no-interp --no-kernels", 0,
      ("out:compiled",)),
     ("bench model.onnxtxt --dim n=2 --value k=1, --prelude --time 0.001 --rounds 1 --no-interp --no-kernels", 0, ("out:compiled",)),
@@ -267,6 +268,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("reduce open.relay -p FuseOps --entry f --expect-text add --shape x=2,3 --dtype x=float32 --inputs open.npz --params v.npz --prelude -q",
      0, ("out:add",)),
     ("reduce model.onnxtxt --dim n=2 --value k=1, -p FuseOps --expect-text nn.dense -q", 0, ("out:nn.dense",)),
+    ("run state.relay --state h=out1 --steps 3 --compare interp,c -o steps.npz", 0, ("out:float32[3, 3]", "out:interp and c agree")),
     ("run net.relay --via interp --entry main --inputs x.npz --params w.npz --expect want.npz --rtol 0.001 --atol 0.001 --ulp 4 --top 2 "
      "--labels names.txt --dump-values values --repeat 2 -o out.npz -v", 0,
      ("out:agree with want.npz", "out:row 1:", "values/0000.nn.dense.npy:", "out.npz:")),

@@ -1,0 +1,117 @@
+"""Runs of a network over several steps: its inputs in each, and the outputs of all, one behind the other along a further axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .mistakes import ClashingOptions
+from .param_facts import ParamFacts
+
+if TYPE_CHECKING:
+    from ..driver import Artifact
+    from ..ir import Function, Module
+
+Rows = Sequence[list[Any]]
+"""The values of parameters but for states, for each step; one row for a network without states."""
+
+
+def step_values(
+    function: Function,
+    param_facts: ParamFacts,
+    seed: int,
+    steps: int,
+    values_of: Callable[[ParamFacts, int], tuple[list[Any], list[str]]],
+) -> tuple[Rows, list[Any], list[str]]:
+    """The rows, the values of all parameters in the first step, and the names of those that have random ones, which each step draws anew.
+
+    An array with a further axis in front has the values of each step.
+
+    Args:
+        values_of: values and random names for facts and a seed.
+
+    Raises UsageError for steps of a network without states, and for an array of another number of steps.
+    """
+    from ..diagnostics import UsageError
+    from ..ir.tensor_names import state_outputs
+
+    states = state_outputs(function)
+    if not states:
+        if steps > 1:
+            raise UsageError("--steps is for networks with states", help="add --state IN=OUT", code=ClashingOptions)
+        values, random = values_of(param_facts, seed)
+        return [values], values, random
+    rows: list[list[Any]] = []
+    first: list[Any] = []
+    missing: list[str] = []
+    for step in range(steps):
+        values, missing = values_of(_at_step(function, param_facts, step, steps), seed + step)
+        first = first or values
+        rows.append([v for p, v in zip(function.params, values, strict=True) if p not in states])
+    return rows, first, missing
+
+
+def _at_step(function: Function, param_facts: ParamFacts, step: int, steps: int) -> ParamFacts:
+    """The facts with arrays of a step in place of those of all steps."""
+    from ..diagnostics import UsageError
+    from ..ir import TensorType
+    from ..parser.params import ParameterFile
+
+    arrays = ParameterFile.merged([param_facts.values])
+    for p in function.params:
+        t, array = p.checked_type or p.type_annotation, arrays.get(p.name)
+        if array is None or not isinstance(t, TensorType) or array.ndim != len(t.shape) + 1:
+            continue
+        if len(array) != steps:
+            raise UsageError(
+                f"%{p.name} has values of {len(array)} steps", help=f"--steps {len(array)}", code=ClashingOptions
+            )
+        arrays[p.name] = array[step]
+    return param_facts.with_values(arrays)
+
+
+def evaluate_rows(module: Module, rows: Rows, entry: str) -> Any:
+    """The interpreter's result."""
+    from ..interp import evaluate
+    from ..interp.steps import Steps
+    from ..ir import Function
+    from ..ir.tensor_names import state_outputs
+
+    function = module[entry]
+    if not isinstance(function, Function) or not state_outputs(function):
+        return evaluate(module, rows[0], entry=entry)
+    steps = Steps(module, entry)
+    return stacked([steps.step(row) for row in rows])
+
+
+def run_rows(artifact: Artifact, rows: Rows, runner: Sequence[str]) -> Any:
+    """The result of compiled code. Raises UsageError for several steps of a program."""
+    from ..diagnostics import UsageError
+
+    if not artifact.report.get("states"):
+        return artifact.run(rows[0], runner=runner)
+    if len(rows) == 1:
+        return artifact.run(rows[0], runner=runner)
+    if artifact._program is not None:
+        raise UsageError("--runner and --sanitize run one step", code=ClashingOptions)
+    instance = artifact.instance()
+    return stacked([instance.step(row) for row in rows])
+
+
+def stacked(results: Sequence[Any]) -> Any:
+    """The outputs of several steps along a further axis in front; those of one step as they are."""
+    import numpy as np
+
+    if len(results) == 1:
+        return results[0]
+    if not isinstance(results[0], tuple):
+        return np.stack(results)
+    return tuple(stacked(list(field)) for field in zip(*results, strict=True))
+
+
+def names_without_states(function: Function, names: Sequence[str]) -> Sequence[str]:
+    """The names of outputs that are no states."""
+    from ..ir.tensor_names import state_outputs
+
+    numbers = set(state_outputs(function).values())
+    return [name for n, name in enumerate(names) if n not in numbers]

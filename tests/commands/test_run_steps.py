@@ -1,0 +1,80 @@
+"""`irtool run` over several steps of a network with states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.command_line import irtool
+
+TEXT = """#[version = "0.0.5"]
+def @main(%x: Tensor[(3), float32], %h: Tensor[(3), float32]) { %0 = add(%x, %h); (negative(%0), %0) }
+"""
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    path = tmp_path / "net.relay"
+    path.write_text(TEXT)
+    np.save(tmp_path / "xs.npy", np.arange(12, dtype="float32").reshape(4, 3))
+    np.save(tmp_path / "x.npy", np.ones(3, "float32"))
+    np.savez(tmp_path / "first.npz", h=np.full(3, 10, "float32"))
+    return path
+
+
+@pytest.mark.parametrize("way", ["interp", "c"])
+def test_inputs_of_each_step(net: Path, way: str) -> None:
+    folder = net.parent
+    code, _, messages = irtool(
+        "run",
+        net,
+        "--state",
+        "h=out1",
+        "--steps",
+        4,
+        "--via",
+        way,
+        "--input",
+        f"x={folder / 'xs.npy'}",
+        "-o",
+        folder / "o.npz",
+    )
+    assert code == 0, messages
+    sums = -np.cumsum(np.arange(12, dtype="float32").reshape(4, 3), axis=0)
+    np.testing.assert_array_equal(np.load(folder / "o.npz")["out0"], sums)
+
+
+@pytest.mark.parametrize("way", ["interp", "c"])
+def test_one_input_of_all_steps_after_first_values(net: Path, way: str) -> None:
+    folder = net.parent
+    words = ["--params", folder / "first.npz", "--input", f"x={folder / 'x.npy'}", "-o", folder / "o.npz"]
+    code, _, messages = irtool("run", net, "--state", "h=out1", "--steps", 3, "--via", way, *words)
+    assert code == 0, messages
+    np.testing.assert_array_equal(np.load(folder / "o.npz")["out0"][:, 0], [-11, -12, -13])
+
+
+def test_sanitized_programs_take_one_step(net: Path) -> None:
+    words = ["run", net, "--state", "h=out1", "--via", "c", "--sanitize", "undefined"]
+    assert irtool(*words)[0] == 0
+    code, _, messages = irtool(*words, "--steps", 2)
+    assert (code, "--runner and --sanitize run one step" in messages) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--steps", "2"], "--steps is for networks with states"),
+        (["--state", "h=out1", "--steps", "3", "--input", "x=xs.npy"], "%x has values of 4 steps"),
+        (["--state", "h=out1", "--input", "h=x.npy"], "%h is a state, which no input gives"),
+        (["--state", "h"], "cannot read the state 'h'"),
+        (["--state", "h=out1", "--state", "h=out0"], "--state is given twice for h"),
+        (["--state", "q=out1"], "the state 'q' is no input of @main"),
+    ],
+)
+def test_what_is_refused(net: Path, words: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(net.parent)
+    code, _, messages = irtool("run", net.name, *words)
+    assert code in (1, 2)
+    assert message in messages
