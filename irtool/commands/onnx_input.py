@@ -50,7 +50,7 @@ class OnnxInput:
         """See `InputModule`. What `--params` has for inputs is there while the model is imported, so that it can decide shapes."""
         from ..frontends.onnx.batches import batch_of_one
         from ..frontends.onnx.importer import attempt_of, conversion_with, from_onnx
-        from ..frontends.onnx.inputs import check_given, default_inputs, graph_inputs, relay_names
+        from ..frontends.onnx.inputs import check_given, default_inputs, graph_inputs, relay_names, with_formulas
         from ..frontends.onnx.shape_suggestions import require_extents
         from ..parser.params import ParameterFile
 
@@ -60,6 +60,7 @@ class OnnxInput:
         defaults = default_inputs(model)
         known = _Known(param_facts, names, inputs, defaults)
         check_given(model, known.shapes, param_facts.dims)
+        param_facts = replace(param_facts, dims=with_formulas(model, param_facts.dims))
         diagnostics: list[Diagnostic] = []
         if is_settled:
             known.shapes |= batch_of_one(model, known.shapes, param_facts.dims, known.values, diagnostics.append)

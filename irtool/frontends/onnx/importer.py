@@ -25,7 +25,7 @@ from .elements import NARROW
 from .graph import GraphImporter, Scope
 from .groups import recognised
 from .initializers import initializer_array, initializer_dtype, initializer_narrow, initializer_shape
-from .inputs import check_values, default_inputs, input_types, open_names, relay_names
+from .inputs import check_values, default_inputs, input_types, open_names, relay_names, with_formulas
 from .load import load_model
 from .mistakes import DamagedModel, DrawnNumbers, NumberedLabels, UnsupportedNode
 from .model import Model, Node, names_of
@@ -75,6 +75,7 @@ def from_onnx(
         if missing:
             raise IrError(missing)
         known_shapes, known_dims = read_given(shapes or {}, dims or {})
+        known_dims = with_formulas(model, known_dims)
         values, say = values or {}, say or _warn
         if open_extents:
             model = with_ranks(model, {*known_shapes, *values}, conversion_with(known_shapes, known_dims, values), say)

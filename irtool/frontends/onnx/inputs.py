@@ -7,6 +7,7 @@ from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError, UsageError, nearest
+from ...driver.extent_formulas import read_formula
 from ...ir import ANY, Dim, TensorType
 from ...ir.conversion import fit
 from ...ir.dims import plain
@@ -77,6 +78,20 @@ def check_given(model: Model, shapes: Mapping[str, Sequence[int]], dims: Mapping
                 help=nearest(name, named) or _listed("open dimensions with names", named),
                 code=UnfitInput,
             )
+
+
+def with_formulas(model: Model, dims: Mapping[str, int]) -> dict[str, int]:
+    """Extents by the names of dimensions, with those whose names are formulas of others: `past + 1`, as exporters write them."""
+    result = dict(dims)
+    for name in dict.fromkeys(d for i in graph_inputs(model).values() for d in _dimension_names(i)):
+        formula = read_formula(name) if name not in dims else None
+        if formula is None or not all(n in dims for n in formula.names):
+            continue
+        try:
+            result[name] = formula.at(dims)
+        except UsageError:
+            continue  # negative for some lengths: the dimension stays open
+    return result
 
 
 def input_types(model: Model, shapes: Mapping[str, Sequence[int]], dims: Mapping[str, int]) -> dict[str, TensorType]:

@@ -354,3 +354,48 @@ def test_dimensions_that_have_to_be_equal_are_checked_in_each_run(name: str) -> 
         else:
             with pytest.raises(IrError):
                 artifact.run(inputs)
+
+
+def named(source: bytes, **names: str) -> bytes:
+    """The model with other names of dimensions: exporters write formulas, which the text of a model cannot have."""
+    proto = onnx.load_model_from_string(source)
+    for i in proto.graph.input:
+        for d in i.type.tensor_type.shape.dim:
+            if d.dim_param in names:
+                d.dim_param = names[d.dim_param]
+    return proto.SerializeToString()
+
+
+FORMULA = model(
+    "(float[past,3] x, float[seq,3] z, float[total,3] m) => (float[a,3] y)",
+    "c = Concat<axis = 0>(x, z) y = Mul(c, m)",
+)
+
+
+@pytest.mark.parametrize("name", ["past + seq", "past+seq", "seq + past"])
+def test_a_dimension_whose_name_is_a_formula_has_its_extent(name: str) -> None:
+    source = named(FORMULA, total=name)
+    pinned, _ = irtool.from_onnx(source, dims={"past": 4, "seq": 2})
+    assert [str(p.type_annotation) for p in pinned["main"].params][-1] == "Tensor[(6, 3), float32]"
+    module, weights = irtool.from_onnx(source, dims={"past": "<=4", "seq": "<=3"})
+    artifact = irtool.build(module, weights, vector=False)
+    assert [e["name"] for e in artifact.report["lengths"]] == ["past", "seq"]
+    g = np.random.RandomState(1)
+    for past, seq in ((1, 1), (4, 3), (2, 3)):
+        x, z, m = (g.randn(n, 3).astype("float32") for n in (past, seq, past + seq))
+        np.testing.assert_allclose(artifact.run([x, z, m]), np.concatenate((x, z)) * m, rtol=1e-6)
+        with pytest.raises(ValueError, match="%m of @main is"):
+            artifact.run([x, z, m[1:]])
+
+
+@pytest.mark.parametrize(
+    ("name", "dims"), [("past - seq", {"past": "<=4", "seq": "<=3"}), ("past + other", {"past": 4, "seq": 2})]
+)
+def test_other_names_of_dimensions_stay_open(name: str, dims: Mapping[str, int | str]) -> None:
+    module, _ = irtool.from_onnx(named(FORMULA, total=name), dims=dims, open_extents=True)
+    assert not module["main"].params[-1].type_annotation.is_static
+
+
+def test_extents_that_are_given_count_more_than_formulas() -> None:
+    with pytest.raises(IrError):
+        irtool.from_onnx(named(FORMULA, total="past + seq"), dims={"past": 4, "seq": 2, "past + seq": 7})
