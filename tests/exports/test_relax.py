@@ -10,6 +10,7 @@ import pytest
 
 import irtool
 from irtool.cli import run
+from irtool.driver.extents import with_given_extents
 from irtool.exports import Request, parse_export
 from irtool.exports.relax.forms import forms
 from irtool.infer import infer_types
@@ -109,3 +110,15 @@ def test_updates_outside_of_the_data_are_left_out_by_a_loop_nest(indices: list[i
     module = irtool.parse(HEAD + f"def @main({params}) {{\n  scatter_elements(%x, %i, %u, axis=0)\n}}\n")
     text = written(module, {"i": np.array(indices, "int32")} if indices else None)["net.py"]
     assert (b"R.scatter_elements(" in text) == direct != (b"R.call_tir(" in text)
+
+
+def test_lengths_with_bounds_are_refused_and_open_extents_are_not() -> None:
+    m = irtool.parse(HEAD + "def @main(%x: Tensor[(?, 4), float32]) {\n  exp(%x)\n}\n")
+    bounded = with_given_extents(m, "main", {"x": ("n<=8", 4)}, {})
+    with pytest.raises(
+        irtool.IrError, match="@main has lengths with bounds, n, and Relax has dimensions without"
+    ) as error:
+        written(bounded)
+    (diagnostic,) = error.value.diagnostics
+    assert "extents open" in diagnostic.help and diagnostic.span is not None
+    assert b'R.Tensor(("n", 4), dtype="float32")' in written(m)["net.py"]

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...diagnostics import UsageError
-from ...ir import Module
+from ...diagnostics import IrError, UsageError
+from ...ir import Function, Module
 from ...passes.core.mistakes import WrongPassOption
 from ..base import Export, File, Request, export
+from ..mistakes import NoCounterpart
 from .constants import npz_parts
 from .function import FunctionScript
 from .prepare import prepare
@@ -38,6 +39,7 @@ class Relax(Export):
                 f"option weights of format relax: {self.weights} is neither constants nor parameters",
                 code=WrongPassOption,
             )
+        _refuse_lengths(module, request.entry)
         bound = self.weights == "constants"
         program = Program(prepare(module, request.entry, request.weights if bound else {}), request.entry)
         functions: list[list[str]] = []
@@ -50,6 +52,21 @@ class Relax(Export):
         files = [File(request.output, [text.encode()], is_text=True)]
         arrays_to_save: Mapping[str, Any] = arrays if bound else {**arrays, **request.weights}
         return [File(weights_path, npz_parts(dict(arrays_to_save))), *files] if arrays_to_save else files
+
+
+def _refuse_lengths(module: Module, entry: str) -> None:
+    """Raises IrError for lengths with bounds: Relax has open dimensions, and operators on formulas of them are written for these."""
+    from ...infer.lengths import symbols_of_params
+
+    function = module.functions.get(entry)
+    if isinstance(function, Function) and (lengths := symbols_of_params(function)):
+        names = ", ".join(s.name for s in lengths)
+        raise IrError(
+            f"@{entry} has lengths with bounds, {names}, and Relax has dimensions without",
+            function.span,
+            help="export the module with these extents open: without --shape or --dim for them",
+            code=NoCounterpart,
+        )
 
 
 def _file(program: Program, written: Sequence[list[str]], weights_path: str) -> str:
