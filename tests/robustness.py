@@ -15,6 +15,7 @@ CLASSES = {
     "programs": "random higher-order programs through random pipelines: polymorphic and recursive functions, data, closures, references",
     "texts": "mutated texts: parse, print, read back, infer, passes, C",
     "compiled modules": "random modules of all constructs compiled to C, half of them under sanitizers, on random and hostile inputs: C gives what the interpreter gives",
+    "compiled programs": "the same higher-order programs compiled to C, half of them under sanitizers: C gives what the interpreter gives",
     "compiled calls": "random calls of every operator compiled to C, on hostile numbers: C gives what the interpreter gives",
     "compiled kernels": "random operators that are worth a schedule, compiled to C for processors of all sizes, levels and numbers of threads: C gives what the interpreter gives",
     "compiled models": "ONNX models, half of them mutated, imported and compiled to C for such processors: C gives what the interpreter gives",

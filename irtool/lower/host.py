@@ -51,6 +51,9 @@ def lower_module(module: Module, entries: Iterable[str] = ("main",), target: Vec
     functions = loop_tail_calls(functions, names)
     bind_constant_arguments(functions, names)
     program = Program(functions, whole.kernels.all, whole.constants, names[0], names)
+    if not program.uses_region:  # its values are all constants
+        for f in functions.values():
+            f.releases = False
     used = runs_of(program)
     program.kernels = [k for k in whole.kernels.all if k in used]
     return program

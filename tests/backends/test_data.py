@@ -87,6 +87,17 @@ def @main(%k: int32, %n: int32) { @many(%k, %n, 0) }
     assert artifact.run([np.int32(3), np.int32(100)]) == 3 * 5050
 
 
+@pytest.mark.parametrize("target", ["c", "llvm"])
+def test_functions_without_captures_need_no_region(target: str) -> None:
+    """Which of them is called depends on an input, and all values are constants."""
+    text = """
+def @pick(%n: int32) -> fn(float32) -> float32 { if (equal(%n, 0)) { @pick(%n + 1) } else { fn (%x: float32) { %x * 2f } } }
+def @main(%n: int32) { @pick(%n)(1f) }
+"""
+    artifact = irtool.build(irtool.parse(TYPES + text), target=target)
+    assert artifact.files and artifact.run([np.int32(0)]) == 2
+
+
 @pytest.mark.parametrize("size", ["0", "-1", "many", str(1 << 50)])
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_sizes_of_regions_are_checked(target: str, size: str) -> None:

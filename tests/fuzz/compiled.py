@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pytest
 
 import irtool
 from irtool.diagnostics import IrError
@@ -17,9 +20,11 @@ from irtool.driver.prepare import prepare
 from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Function, Module, TensorType, tuple_leaves
 from irtool.ir.values import value_leaves
+from irtool.lower.shared import ModuleLowering
 from irtool.passes.instruments.values import difference
 from tests.fuzz.harness import Program, ToolError, run_together
 from tests.fuzz.modules import fuzz_module
+from tests.fuzz.programs import program_module
 from tests.fuzz.trial import EndlessError, limited_steps
 
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0)
@@ -96,8 +101,34 @@ def _outcome(seed: int, program: Program, kind: str, message: str = "") -> Compi
 
 def draw_program(seed: int) -> Program | Compiled:
     """The module of a seed, its inputs and what the interpreter makes of them; an outcome if that is all."""
+    return _draw(seed, fuzz_module(seed))
+
+
+def run_compiled_programs(seeds: Sequence[int]) -> Iterator[Compiled]:
+    """The outcomes of the higher-order programs of these seeds, in order. Half of the batches keep all values that compilation would
+    resolve."""
+    for batch in (seeds[n : n + 10] for n in range(0, len(seeds), 10)):
+        with values_at_run_time() if batch[0] // 20 % 2 else nullcontext():
+            yield from run_drawn(batch, draw_higher_order)
+
+
+@contextmanager
+def values_at_run_time() -> Iterator[None]:
+    """Builds leave data, functions that are values and references to the run, whatever is known of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("irtool.driver.prepare.make_first_order", lambda module, **options: module)
+        patch.setattr("irtool.lower.host.ModuleLowering", partial(ModuleLowering, in_region=True))
+        yield
+
+
+def draw_higher_order(seed: int) -> Program | Compiled:
+    """The higher-order program of a seed, as `draw_program` has it."""
+    module = program_module(seed)
+    return Compiled(seed, "unevaluated", "its types are not known") if module is None else _draw(seed, module)
+
+
+def _draw(seed: int, module: Module) -> Program | Compiled:
     rng = random.Random(f"compiled {seed}")
-    module = fuzz_module(seed)
     main = module["main"]
     inputs = random_inputs(main, seed)
     if rng.random() < 0.4:

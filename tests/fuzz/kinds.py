@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.agreement import try_some, write_disagreement
-from tests.fuzz.compiled import run_compiled, write_compiled
+from tests.fuzz.compiled import run_compiled, run_compiled_programs, write_compiled
 from tests.fuzz.failures import write_failure, write_text_failure
 from tests.fuzz.kernels import run_imports, run_kernels, write_import, write_kernel
 from tests.fuzz.model_trial import run_model_trial, write_model_failure
@@ -42,6 +42,7 @@ KINDS = {
     "calls": Kind(100, partial(map, try_some), write_disagreement),
     "texts": Kind(200, partial(map, partial(run_text_trial, wide=True)), write_text_failure),
     "compiled": Kind(10, run_compiled, write_compiled),
+    "compiled-programs": Kind(10, run_compiled_programs, write_compiled),
     "models": Kind(50, partial(map, partial(run_model_trial, wide=True)), write_model_failure),
     "values": Kind(30, run_values, write_value),
     "kernels": Kind(10, run_kernels, write_kernel),

@@ -21,13 +21,14 @@ from tests.fuzz.compiled import (
     is_rearranged,
     is_sensitive,
     run_compiled,
+    run_compiled_programs,
     write_compiled,
 )
 from tests.fuzz.harness import Program, ToolError
 from tests.fuzz.values import drawn_call, run_values, write_value
 from tests.pages import Recorder
 
-MODULES, CALLS = 30, 90
+MODULES, CALLS, PROGRAMS = 30, 90, 90
 """In a minute of the processor; `make fuzz` draws any number."""
 
 pytestmark = pytest.mark.promise("compiled")
@@ -53,6 +54,17 @@ def test_calls(part: int, record_property: Recorder) -> None:
     assert [(drawn_call(o.seed).operator, o) for o in outcomes if o.kind == "failed"] == []
     kinds = Counter(o.kind for o in outcomes)
     assert kinds["agreed"] > size // 4, "too few are compared to show anything"
+
+
+@pytest.mark.robustness("compiled programs")
+@pytest.mark.parametrize("part", range(3))
+def test_higher_order_programs(part: int, record_property: Recorder) -> None:
+    size = PROGRAMS // 3
+    record_property("inputs", size)
+    outcomes = [*run_compiled_programs(range(part * size, (part + 1) * size))]
+    assert [o for o in outcomes if o.kind == "failed"] == []
+    kinds = Counter(o.kind for o in outcomes)
+    assert kinds["agreed"] > size // 2, "too few are compared to show anything"
 
 
 def program(text: str, name: str = "m0") -> Program:
