@@ -25,6 +25,7 @@ PROVIDERS = {
     "tir.show_function": "irtool.tir.show:show_function",
     "tir.structural_words": "irtool.tir.structure:structural_words",
     "ops.settle": "irtool.frontends.onnx.resolve_nodes:settle",
+    "ops.settle_call": "irtool.frontends.onnx.resolve_nodes:settle_call",
     "passes.run_pass": "irtool.passes.core.runner:run_pass",
     "passes.run_in_sequence": "irtool.passes.core.runner:run_in_sequence",
     "passes.matches": "irtool.passes.dataflow.matching:matches",

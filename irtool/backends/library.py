@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..diagnostics import ToolError
-from ..tir.program import FAILED, LENGTH_ERROR, OTHER_STATE_ERROR, UNEQUAL_ERROR
+from ..tir.program import FAILED, LENGTH_ERROR, OTHER_STATE_ERROR, UNEQUAL_ERROR, VALUE_ERROR
 from ..tir.region import MATCH_ERROR, REGION_ERROR
 from .interface.memory import ALIGNMENT
 
@@ -26,6 +26,7 @@ ERRORS = {
     UNEQUAL_ERROR: "lengths that have to be equal are not",
     REGION_ERROR: "the region is full: the data and the recursion of this run take more memory than it has (see region_size)",
     MATCH_ERROR: "no clause of a match fits",
+    VALUE_ERROR: "a value decides an extent that is outside of its bounds",
     FAILED: "a branch was taken that is impossible with the shapes that the program was built for",
 }
 

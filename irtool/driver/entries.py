@@ -20,6 +20,8 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
             if symbols
             else {}
         ),
+        **({"lengths_of_values": [[s.name, s.low, s.high] for s in f.lengths]} if f.lengths else {}),
+        **({"extents_of": list(f.extents_of)} if f.extents_of else {}),
         "params": [[s.name, [_describe(d) for d in s.shape], s.dtype] for s in f.params],
         "results": [[s.name, [_describe(d) for d in s.shape], s.dtype] for s in f.results],
         **({"states": [_describe_state(s) for s in f.states]} if f.states else {}),
@@ -34,7 +36,11 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
 
 def read_entry(about: Mapping[str, Any]) -> HostFunction:
     """A callable function from the result of `describe_entry`. Raises KeyError, TypeError or ValueError for anything else."""
-    symbols = {name: Symbol(name, *map(int, bounds)) for name, *bounds in about.get("lengths", ())}
+    lengths, of_values = (
+        [Symbol(name, *map(int, bounds)) for name, *bounds in about.get(key, ())]
+        for key in ("lengths", "lengths_of_values")
+    )
+    symbols = {s.name: s for s in (*lengths, *of_values)}
 
     def read_shape(shape: Any) -> tuple[int, ...]:
         return tuple(_read(d, symbols) for d in shape)
@@ -53,6 +59,8 @@ def read_entry(about: Mapping[str, Any]) -> HostFunction:
         model_inputs=dict(about.get("model_inputs", {})),
         model_outputs=list(about.get("model_outputs", [])),
         states=[_read_state(s, read_shape) for s in about.get("states", ())],
+        lengths=tuple(of_values),
+        extents_of=tuple(map(int, about.get("extents_of", ()))),
     )
 
 

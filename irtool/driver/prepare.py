@@ -7,6 +7,7 @@ from typing import Any
 
 from ..diagnostics import IrError
 from ..infer import infer_types
+from ..infer.lengths import symbols_of_params
 from ..ir import (
     Call,
     Constructor,
@@ -23,6 +24,7 @@ from ..ir import (
     post_order,
 )
 from ..ir.types import has_static_shapes
+from ..lower.value_lengths.fresh import Fresh
 from .chosen_functions import call_inside_branches
 from .entry import rename_functions, with_entry
 from .mistakes import NoSuchEntry
@@ -59,11 +61,13 @@ def prepare(
     required_pass: Iterable[str] = (),
     disabled_pass: Iterable[str] = (),
     config: Mapping[str, Any] | None = None,
+    fresh: Fresh | None = None,
 ) -> Module:
     """The module ready for lowering, with the entry named `main`.
 
     `required_pass`, `disabled_pass` and `config` are those of the context that the passes run under; `instruments` watch the
-    build pipeline, and if there are none those of the current context watch every pass.
+    build pipeline, and if there are none those of the current context watch every pass. `fresh` makes lengths that follow from
+    values.
     Raises IrError if the entry does not exist or a weight does not fit its parameter.
     """
     from ..passes import run_passes
@@ -85,6 +89,8 @@ def prepare(
         module = make_first_order(module, **before)
     if is_dynamic(module) or has_dynamic_operators(module):
         module = run_passes(module, "DynamicToStatic", **before)
+    if is_dynamic(module):
+        module = lengths_of_values(module, fresh or Fresh())
     required |= _needed(module) - disabled
     planned = {"PlanDevices"} if next(mentioned_devices(module), None) is not None else set()
     return run_passes(
@@ -97,6 +103,17 @@ def prepare(
         instruments=instruments,
         target=target,
     )
+
+
+def lengths_of_values(module: Module, fresh: Fresh) -> Module:
+    """The module with lengths in the place of extents that follow from values. Raises IrError for those that nothing bounds."""
+    from ..lower.value_lengths.rewriting import with_value_lengths
+
+    problems = len(fresh.problems)
+    module = with_value_lengths(module, "main", fresh)
+    if len(fresh.problems) > problems:
+        raise IrError(fresh.problems[problems:])
+    return module
 
 
 def make_first_order(module: Module, **options: Any) -> Module:
@@ -142,6 +159,7 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
     own = {BYTE_PRODUCTS: True, WEIGHT_GRADIENTS: True, LANES: options.backend.machine().lanes(4)}
     functions: dict[str, Any] = {}
     prepared = module
+    fresh = Fresh(_names_of_lengths(module))
     for entry in options.entries:
         prepared = prepare(
             module,
@@ -153,6 +171,7 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
             options.required_pass,
             options.disabled_pass,
             {**own, **dict(options.config)},
+            fresh,
         )
         first = not functions
         prepared = rename_functions(
@@ -160,6 +179,11 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
         )
         functions.update(prepared.functions)
     return infer_types(prepared.with_functions(functions))  # calls of functions that were renamed have no type
+
+
+def _names_of_lengths(module: Module) -> set[str]:
+    """The names of the lengths in types of parameters."""
+    return {s.name for f in module.relay_functions.values() for s in symbols_of_params(f)}
 
 
 def _own_name(name: str, entry: str, first: bool, entries: tuple[str, ...]) -> str:

@@ -26,7 +26,7 @@ from ..tir.program import (
 )
 from ..tir.stack import stack_bytes
 from ..tir.stmt import Buffer, Scope
-from ..tir.symbols import symbols_of_program
+from ..tir.symbols import symbols_of_entries
 from .enlarged_weights import plain_weight_bytes
 
 
@@ -91,7 +91,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
 
 def _lengths(program: Program) -> dict[str, Any]:
     """The lengths that a run decides, with their bounds; sizes and products are those at the upper ones."""
-    symbols = symbols_of_program(program)
+    symbols = symbols_of_entries(program)
     return {"lengths": [_about(s) for s in symbols]} if symbols else {}
 
 

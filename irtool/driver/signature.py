@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from ..ir.conversion import dtype_name
 from ..ir.inputs import check_inputs
 from ..ir.types import rewrite_type
 from ..ir.values import value_leaves
-from ..symbolic_int import SymbolicInt
+from ..symbolic_int import SymbolicInt, bound
 from ..tir.program import HostFunction, Slot
 from ..tir.symbols import symbols_of_function
 from ..trampoline import trampoline
@@ -23,7 +24,7 @@ class Signature:
     """The tensors of one entry, worked out once: a small network runs for less time than a check of its inputs takes.
 
     Attributes:
-        stored: shape and dtype in memory of each tensor of the result.
+        stored: shape and dtype in memory of each tensor of the result; a vector of the most elements where values decide the shape.
     """
 
     def __init__(self, entry: str, function: HostFunction) -> None:
@@ -33,7 +34,13 @@ class Signature:
         self._params = _parameters(function)
         self._structure = function.structure
         self._dtypes = [s.dtype for s in function.results]
-        self.stored = [(s.shape, np.dtype(_BITS.get(s.dtype, s.dtype))) for s in function.results]
+        first = len(function.results) - len(function.extents_of)
+        self._shape_of = {n: first + k for k, n in enumerate(function.extents_of)}
+        """For each result that a run cuts, the result with its extents."""
+        shapes = [(bound(s.size),) if n in self._shape_of else s.shape for n, s in enumerate(function.results)]
+        self.stored = [
+            (shape, np.dtype(_BITS.get(s.dtype, s.dtype))) for shape, s in zip(shapes, function.results, strict=True)
+        ]
         self._names_in_model = function.model_inputs
         names = [p.name for p in self._params]
         self._by_name = {p.name: p for p in self._params} if len(set(names)) == len(names) else {}
@@ -105,8 +112,18 @@ class Signature:
         return [([extent(lengths) for extent in extents], dtype) for extents, dtype in self._extents]
 
     def result(self, outputs: Sequence[Any]) -> Any:
-        """The value whose leaves are these tensors."""
+        """The value whose leaves are these tensors, those whose extents follow from values cut to these."""
+        if self._shape_of:
+            outputs = [
+                a if n not in self._shape_of else _cut(a, outputs[self._shape_of[n]]) for n, a in enumerate(outputs)
+            ]
         return _nested(self._structure, map(_as_dtype, outputs, self._dtypes))
+
+
+def _cut(array: Any, shape: Any) -> Any:
+    """The first elements of an array, as a tensor of that shape."""
+    extents = shape.tolist()
+    return array.reshape(-1)[: math.prod(extents)].reshape(extents)
 
 
 def _parameters(function: HostFunction) -> list[Var]:

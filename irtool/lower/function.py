@@ -32,7 +32,21 @@ from ..ir import (
 from ..ir.tensor_names import input_shapes, output_names, parameters_by_input
 from ..ir.types import require_few_leaves
 from ..ops.onnx_node import OnnxImpossible
-from ..tir.program import CONSTANT, PARAM, RESULT, Branch, CallFunction, Fail, HostFunction, RunKernel, Slot, Step
+from ..ops.run_lengths import LengthSet
+from ..symbolic_int import Symbol, SymbolicInt, alone
+from ..tir.program import (
+    CONSTANT,
+    PARAM,
+    RESULT,
+    Branch,
+    CallFunction,
+    Fail,
+    HostFunction,
+    RunKernel,
+    SetLengths,
+    Slot,
+    Step,
+)
 from ..tir.stmt import PrimFunc
 from ..trampoline import trampoline
 from . import known, objects
@@ -46,6 +60,7 @@ from .kernels import primitive_of
 from .lowered import lowered_callee
 from .mistakes import NoCounterpart, StateMismatch
 from .shared import ModuleLowering
+from .value_lengths.rewriting import EXTENTS
 from .values import (
     REFUSED,
     Cell,
@@ -70,6 +85,8 @@ class FunctionLowering(FunctionState):
         self.function = closure.function
         self.captured = captured
         self.around: list[Expr] = list(closure.captured)
+        self.lengths: dict[Symbol, None] = {}
+        """The lengths that its steps set."""
 
     def lower(self) -> HostFunction:
         """The host function; its memory is not planned yet."""
@@ -97,6 +114,7 @@ class FunctionLowering(FunctionState):
             self.blocks.learn(p, nest(structures[-1], iter(slots)))
         value = trampoline(self.value(f.body))
         form: Any = None
+        extents = tuple(f.attrs.get(EXTENTS, ()))
         results: list[Slot] = []
         if value is not REFUSED:
             try:
@@ -105,12 +123,16 @@ class FunctionLowering(FunctionState):
                 self.check_entry(f.body.checked_type, f.body)
                 form = structure(value)
                 slots = self.leaves(value, f.body)
+                first = len(slots) - len(extents)
                 for n, (slot, shape) in enumerate(zip(slots, shapes(f.body, slots))):
-                    result = Slot(f"out{n}", shape, slot.dtype, RESULT)
+                    name = f"out{n}" if n < first else f"out{extents[n - first]}_shape"
+                    result = Slot(name, shape, slot.dtype, RESULT)
                     results.append(result)
                     self.blocks.deliver(slot, result)
             except IrError as error:
                 self.whole.problems += error.diagnostics
+        if extents and isinstance(form, tuple):
+            form = form[0]
         return HostFunction(
             self.name,
             params + self.captured,
@@ -123,6 +145,8 @@ class FunctionLowering(FunctionState):
             model_inputs=parameters_by_input(f),
             model_outputs=output_names(f),
             releases=self.whole.in_region and self._keeps_nothing(),
+            lengths=tuple(self.lengths),
+            extents_of=extents,
         )
 
     def _keeps_nothing(self) -> bool:
@@ -227,6 +251,8 @@ class FunctionLowering(FunctionState):
         nest_called = lowered_callee(self.whole.module, e)
         if nest_called is not None:
             return self.lowered(e, *nest_called)
+        if isinstance(e.op, Op) and e.op.name == LengthSet.name:
+            return self.set_lengths(e)
         if isinstance(e.op, Op) and e.op.name == OnnxImpossible.name:
             outputs = [self.blocks.fresh(dims(t), t.dtype) for t in flat_types(e.checked_type, e)]
             self.blocks.add(Fail([], outputs))
@@ -258,6 +284,15 @@ class FunctionLowering(FunctionState):
         outputs = [self.blocks.fresh(dims(t), t.dtype) for t in self.types(e.checked_type, e)]
         self.blocks.add(CallFunction(name, [*before, *inputs, *after], outputs))
         return nest(structure_of(e.checked_type), iter(outputs))
+
+    def set_lengths(self, e: Call) -> Value:
+        """The data of a call that sets lengths, behind the step that does."""
+        (values,) = flat(self.blocks.find(e.args[1]), e.args[1])
+        symbols = tuple(s for d in e.attrs.lengths if isinstance(d, SymbolicInt) for s in (alone(d),) if s is not None)
+        if symbols:
+            self.lengths.update(dict.fromkeys(symbols))
+            self.blocks.add(SetLengths(values, symbols, tuple(e.attrs.places)))
+        return self.blocks.find(e.args[0])
 
     def kernel(self, e: Call, function: Function, args: list[Expr]) -> Value:
         """A call of a primitive function."""

@@ -27,6 +27,7 @@ from ..tir.program import (
     HostFunction,
     Loop,
     RunKernel,
+    SetLengths,
     Slot,
     Step,
     calls,
@@ -106,7 +107,8 @@ class _Looped:
         bodies = [self._body(m.body) for m in self.members]
         begin = [CopySlot(p, self.state[p]) for p in f.params if p in self.state]
         body: list[Step] = [*begin, Loop(bodies, list(self.state.values()))]
-        return replace(f, body=body)
+        lengths = dict.fromkeys(s for m in self.members for s in m.lengths)
+        return replace(f, body=body, lengths=tuple(lengths))
 
     def _body(self, root: Sequence[Step]) -> list[Step]:
         steps: list[Step] = []
@@ -168,6 +170,8 @@ def step_elsewhere(s: Step, place: Callable[[Slot], Slot]) -> Step:
     """A step without steps inside, on other slots."""
     if isinstance(s, CopySlot):
         return CopySlot(place(s.source), place(s.target))
+    if isinstance(s, SetLengths):
+        return replace(s, values=place(s.values))
     assert isinstance(s, Invocation)
     return replace(s, inputs=[place(x) for x in s.inputs], outputs=[place(x) for x in s.outputs])
 

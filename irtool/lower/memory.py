@@ -31,6 +31,7 @@ from ..tir.program import (
     Loop,
     Program,
     RunKernel,
+    SetLengths,
     Slot,
     Step,
     calls,
@@ -58,7 +59,8 @@ def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) 
     """
     program.pools = tuple(pools)
     uses_region = program.uses_region
-    may_end_early = uses_region or bool(program.failures)
+    sets_lengths = any(f.lengths for f in program.functions.values())
+    may_end_early = uses_region or sets_lengths or bool(program.failures)
     if pools and uses_region:
         raise _region_in_pools(program)
     workspaces = {kernel: plan_workspace(kernel, threads) for kernel in program.kernels}
@@ -210,6 +212,8 @@ class _Frame:
                 for slot in s.inputs:
                     self._touch(slot, self.clock, True)
                 self._touch_all(s.outputs)
+            elif isinstance(s, SetLengths):
+                self._touch(s.values, self.clock, True)
             elif isinstance(s, CopySlot):
                 self._touch(s.source, self.clock, True)
                 self._touch(s.target, self.clock)

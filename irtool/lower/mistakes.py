@@ -11,7 +11,7 @@ class DynamicShape(Code):
     """A shape unknown at compile time.
 
     The memory of a build is planned for its largest shapes. Give the extents of parameters with `--shape`, or bounds up to which a run
-    decides: `--shape 'x=?<=512,3'`, `--dim 'seq<=512'`. Extents computed from values cannot be compiled.
+    decides: `--shape 'x=?<=512,3'`, `--dim 'seq<=512'`. An extent that follows from values needs a bound that follows from the program.
     """
 
     example = """\

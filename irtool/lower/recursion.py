@@ -18,6 +18,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..diagnostics import IrError
 from ..tir.cycles import components
 from ..tir.program import (
     CONSTANT,
@@ -38,6 +39,7 @@ from ..tir.program import (
 from ..tir.region import Pop, Push, Resume
 from ..trampoline import trampoline
 from .loops import parallel_moves, parameter_values, step_elsewhere, tail_calls
+from .mistakes import DynamicShape
 
 Emitted = Generator[Any, Any, list[Step]]
 
@@ -79,6 +81,11 @@ class _OnStack:
         names = [name, *(n for n in group if n != name)]
         self.number = {n: i for i, n in enumerate(names)}
         self.members = [functions[n] for n in names]
+        sets = next((m.name for m in self.members if m.lengths), "")
+        if sets:  # the frames do not keep them
+            raise IrError(
+                f"@{sets} calls itself and goes on after that, and extents in it follow from values", code=DynamicShape
+            )
         self.ends = ends
         self.places: dict[Slot, Slot] = {}
         self.params: dict[Slot, Slot] = {}

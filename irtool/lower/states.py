@@ -22,6 +22,7 @@ from ..tir.program import (
     HostFunction,
     Loop,
     RunKernel,
+    SetLengths,
     Slot,
     State,
     Step,
@@ -77,7 +78,9 @@ def keep_states(f: Function, host: HostFunction, constant: Callable[[Constant], 
     host.model_outputs = [name for n, name in enumerate(host.model_outputs) if n not in states]
     host.declared = [d for d, s in zip(host.declared, host.params) if s not in own]
     host.params = [s for s in host.params if s not in own]
-    host.results = [s for n, s in enumerate(host.results) if n not in states]
+    left = [n for n in range(len(host.results)) if n not in states]
+    host.extents_of = [left.index(n) for n in host.extents_of]
+    host.results = [host.results[n] for n in left]
     host.param_names = [host.param_names[n] for n in stay]
     host.param_structures = [host.param_structures[n] for n in stay]
     host.model_inputs = {m: name for m, name in host.model_inputs.items() if name not in by_name}
@@ -161,7 +164,7 @@ def settle_states(function: HostFunction, stages: Mapping[Kernel, Stages], may_e
     if not function.states:
         return
     uses = _uses(function.body)
-    ends_early = may_end_early or any(isinstance(s, Fail) for s in steps(function.body))
+    ends_early = may_end_early or any(isinstance(s, Fail | SetLengths) for s in steps(function.body))
     for state in function.states:
         slot, after = state.slot, state.next.resolve()
         if after is slot:

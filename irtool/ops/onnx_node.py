@@ -16,6 +16,8 @@ from ..ir.dtypes import is_dtype
 from .base import Operator, Pattern, RelationError, Reporter, is_call_to, operator
 
 _settle: Hook[[Module, str, Mapping[str, Any]], Module] = Hook("ops.settle")
+settle_call: Hook[[Call], Expr] = Hook("ops.settle_call")
+"""The operators, not typed, that a typed call of `onnx.node` stands for; the call itself where extents are missing. Raises IrError."""
 
 _EXTENT = r"(?:[0-9]{1,19}|\?)"
 _TYPE = re.compile(rf"([a-z]+[a-z0-9]*)\[((?:{_EXTENT}(?:, {_EXTENT})*)?)\]")

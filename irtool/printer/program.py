@@ -34,6 +34,7 @@ from ..tir.program import (
     Loop,
     Program,
     RunKernel,
+    SetLengths,
     Slot,
     Step,
     steps,
@@ -161,13 +162,17 @@ class _HostPrinter:
             return f"push ({inputs}), then body {s.body}"
         return f"pop ({outputs})" if isinstance(s, Pop) else f"resume, keeping {inputs}"
 
-    def _step(self, s: RunKernel | CallFunction | Fail | CopySlot | Again | RegionStep) -> str:
+    def _step(self, s: RunKernel | CallFunction | Fail | SetLengths | CopySlot | Again | RegionStep) -> str:
         if isinstance(s, RegionStep):
             return self._region_step(s)
         if isinstance(s, Fail):
             return f"fail ({self._all(s.outputs)})"
         if isinstance(s, CopySlot):
             return f"{self._name(s.target)} = {self._name(s.source)}"
+        if isinstance(s, SetLengths):
+            names = ", ".join(x.name for x in s.symbols)
+            places = ", ".join(map(str, s.places))
+            return f"set {names} = {self._name(s.values)}[{places}]"
         if isinstance(s, Again):
             loop_state = f", keeping {self._all(s.unchanged)}" if s.unchanged else ""
             return f"again body {s.body}{loop_state}"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NamedTuple
 
+from ..symbolic_int import Symbol
 from . import dtypes
 from .kernel import Kernel
 from .pools import Pool
@@ -169,6 +170,28 @@ class Fail(Invocation):
 
 
 @dataclass(eq=False)
+class SetLengths:
+    """Gives lengths of the run the elements of an integer slot: `symbols[n]` the one at `places[n]`, in row-major order. A value outside of
+    the bounds of its symbol ends the run with error `VALUE_ERROR`."""
+
+    values: Slot
+    symbols: tuple[Symbol, ...]
+    places: tuple[int, ...]
+
+    @property
+    def reads(self) -> Sequence[Slot]:
+        return (self.values,)
+
+    @property
+    def writes(self) -> Sequence[Slot]:
+        return ()
+
+
+VALUE_ERROR = 6
+"""What an entry point returns where a value decides an extent that is outside of its bounds."""
+
+
+@dataclass(eq=False)
 class Branch:
     """`then` where the bool in `cond` is true, else `other`. Either arm writes the `results`."""
 
@@ -247,7 +270,7 @@ class Again:
         return ()
 
 
-Step = RunKernel | CallFunction | Fail | Branch | CopySlot | Loop | Again | RegionStep
+Step = RunKernel | CallFunction | Fail | SetLengths | Branch | CopySlot | Loop | Again | RegionStep
 """What a function does. `reads` and `writes` are the slots that a step itself names; steps in its arms or bodies have theirs."""
 
 
@@ -288,6 +311,8 @@ class HostFunction:
         model_inputs: names of parameters by those that they have in the model that the function was made from, where these differ.
         model_outputs: the names of the results in that model, in order; fewer, or none, where they are not known.
         states: of an entry, what instances keep between steps; `params` and `results` are those of the caller alone.
+        lengths: the lengths of the run that its steps set.
+        extents_of: the last results are extents of others: for each of these, the number of the result that it is of.
     """
 
     name: str
@@ -307,6 +332,8 @@ class HostFunction:
     model_inputs: dict[str, str] = field(default_factory=dict)
     model_outputs: Sequence[str] = ()
     states: list[State] = field(default_factory=list)
+    lengths: Sequence[Symbol] = ()
+    extents_of: Sequence[int] = ()
 
     @property
     def outer(self) -> list[Slot]:
@@ -337,7 +364,10 @@ class HostFunction:
 
     def result_name(self, n: int, other: str = "out") -> str:
         """The public name of a result: its name in the model, or else `out`, or `out0`, `out1`, … of several."""
-        return self.model_result(n) or (other if len(self.results) == 1 else f"{other}{n}")
+        count = len(self.results) - len(self.extents_of)
+        if n >= count:
+            return f"{self.result_name(self.extents_of[n - count], other)}_shape"
+        return self.model_result(n) or (other if count == 1 else f"{other}{n}")
 
     def model_result(self, n: int) -> str:
         """The name that a result has in the model; empty if it has none."""

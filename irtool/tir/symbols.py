@@ -28,9 +28,9 @@ def _extents(kernel: Kernel) -> Iterator[int]:
 
 
 def symbols_of_function(function: HostFunction) -> list[Symbol]:
-    """The symbols in the shapes of its parameters, results and states, in the order in which they appear."""
+    """The symbols in the shapes of its parameters, results and states that its caller gives, in the order in which they appear."""
     shapes = (*function.declared_shapes, *(s.shape for s in function.outer))
-    return symbols_of(d for shape in shapes for d in shape)
+    return [s for s in symbols_of(d for shape in shapes for d in shape) if s not in function.lengths]
 
 
 def with_equal_lengths(function: HostFunction, values: Mapping[Symbol, int]) -> dict[Symbol, int]:
@@ -44,6 +44,16 @@ def with_equal_lengths(function: HostFunction, values: Mapping[Symbol, int]) -> 
 
 
 def symbols_of_program(program: Program) -> list[Symbol]:
+    """The symbols of all entries, in the order in which they appear, and those that steps set."""
+    return list(dict.fromkeys((*symbols_of_entries(program), *lengths_of_values(program))))
+
+
+def symbols_of_entries(program: Program) -> list[Symbol]:
     """The symbols of all entries, in the order in which they appear."""
     symbols = [s for name in program.entries or [program.entry] for s in symbols_of_function(program.functions[name])]
     return list(dict.fromkeys(symbols))
+
+
+def lengths_of_values(program: Program) -> list[Symbol]:
+    """The symbols that steps set from values."""
+    return list(dict.fromkeys(s for f in program.functions.values() for s in f.lengths))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...symbolic_int import bound
+from ...tir.program import Slot
 from ..c_types import stored_type
 from ..interface.entry import EntryPoint
 from ..interface.names import sanitize
@@ -78,11 +79,17 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool) -> str:
         '  if (code) { fprintf(stderr, "the workspace is too small\\n"); return code; }',
     ]
     lines += [
-        f"  if (!transfer(argv[next++], 1, {n}, {byte_count(s)})) return 3;" for n, s, mode in tensors if mode == "wb"
+        f"  if (!transfer(argv[next++], 1, out{k}, {_written(s, k in entry.extents_of)})) return 3;"
+        for k, s in enumerate(entry.results)
     ]
     if not tensors:
         lines.append("  (void)next;")
     return "\n".join([*lines, "  return 0;", "}", ""])
+
+
+def _written(s: Slot, is_cut: bool) -> str:
+    """The bytes of an output in C: all of its memory where values decide its extents."""
+    return f"{bound(s.nbytes)}u" if is_cut else byte_count(s)
 
 
 def _usage(name: str, entry_point: EntryPoint, has_weights: bool) -> list[str]:
@@ -92,6 +99,7 @@ def _usage(name: str, entry_point: EntryPoint, has_weights: bool) -> list[str]:
     outputs = [sanitize(entry.result_name(n)) for n in range(len(entry.results))]
     named = [(f"{sanitize(s.name)}.raw", s, "read") for s in entry.params]
     named += [(f"{n}.raw", s, "written") for n, s in zip(outputs, entry.results, strict=True)]
+    own = {entry.results[n] for n in entry.extents_of}
     arguments = [f"[{name}.bin]"] * has_weights + [s.name.upper() for s in symbols] + [n for n, _, _ in named]
     line = " ".join(arguments)
     lines = [f"usage: {name} {line if len(line) <= _SHOWN else line[:_SHOWN] + ' ...'}"]
@@ -99,7 +107,8 @@ def _usage(name: str, entry_point: EntryPoint, has_weights: bool) -> list[str]:
     lines += [f"  {s.name.upper()}  a length, {s.range}" for s in symbols]
     for n, s, how in named:
         shape = ", ".join(map(str, s.shape))
-        lines.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {s.nbytes} bytes{each}")
+        size = bound(s.nbytes) if s in own else s.nbytes
+        lines.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {size} bytes{each}")
     lines.append("exit code: 0, 1 not enough memory, 2 other or damaged weights, 3 a file, 4 wrong usage")
     return ["static void usage(FILE *to) {", *(f'  fputs("{t}\\n", to);' for t in lines), "}"]
 

@@ -11,6 +11,7 @@ from ...tir.program import (
     PARAM,
     RESULT,
     STATE,
+    VALUE_ERROR,
     Again,
     Branch,
     CallFunction,
@@ -19,6 +20,7 @@ from ...tir.program import (
     HostFunction,
     Loop,
     RunKernel,
+    SetLengths,
     Slot,
     steps,
 )
@@ -141,6 +143,8 @@ class HostWriter:
             elif isinstance(s, RegionStep):
                 region_lines = write_step(s, self._place, lambda x: _bytes(x.resolve().nbytes), self.next_body)
                 lines += [pad + line for line in region_lines]
+            elif isinstance(s, SetLengths):
+                lines += [pad + line for line in _set_lengths(s, self._place(s.values))]
             elif isinstance(s, CopySlot):
                 if not s.is_in_place:
                     lines.append(
@@ -181,6 +185,14 @@ class HostWriter:
             self.declared.append(f"  {t} *const {name} = ({t} *)(void *)({address}); /* [{shape}] */")
         self.used.add(name)
         return name
+
+
+def _set_lengths(s: SetLengths, values: str) -> list[str]:
+    lines = []
+    for symbol, place in zip(s.symbols, s.places, strict=True):
+        n = symbol.name
+        lines += [f"{n} = {values}[{place}];", f"if ({n} < {symbol.low} || {n} > {symbol.high}) return {VALUE_ERROR};"]
+    return lines
 
 
 def _bytes(count: int) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ...symbolic_int import Symbol, SymbolicInt, Undecided, bound, extent_of, symbols_of, value_at
 from ...tir.pools import Pool
-from ...tir.program import FAILED, LENGTH_ERROR, UNEQUAL_ERROR, Program, Slot
+from ...tir.program import FAILED, LENGTH_ERROR, UNEQUAL_ERROR, VALUE_ERROR, Program, Slot
 from ...tir.region import MATCH_ERROR, REGION_ERROR
-from ...tir.symbols import symbols_of_function, symbols_of_program
+from ...tir.symbols import lengths_of_values, symbols_of_function, symbols_of_program
 from .. import sources
 from ..c_types import stored_type
 from .comment import comment
@@ -24,6 +24,8 @@ UNEQUAL_LENGTHS = "UNEQUAL_LENGTHS"
 
 REGION_FULL, NO_CLAUSE = "REGION_FULL", "NO_CLAUSE"
 """The names, behind that of the program, of the errors of a full region, and of a value that no clause of a match fits."""
+VALUE_OUT_OF_BOUNDS = "VALUE_OUT_OF_BOUNDS"
+"""The same for an extent that follows from values."""
 
 _SHARED_MACROS = ("ARENA_SIZE", "STACK_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
 _REGION_MACROS = ("REGION_SIZE", REGION_FULL, NO_CLAUSE)
@@ -92,6 +94,7 @@ def entry_points(
     macros.take(
         f"{name.upper()}_{OUT_OF_BOUNDS}",
         f"{name.upper()}_{UNEQUAL_LENGTHS}",
+        f"{name.upper()}_{VALUE_OUT_OF_BOUNDS}",
         *(f"{m}_{x}" for m in _length_macros(name, program_symbols) for x in ("MIN", "MAX", "STEP")),
     )
     if program.uses_region:
@@ -182,6 +185,7 @@ def write_header(
     lines += _sizes(name, arena_bytes, stack_bytes, weights_bytes, region_bytes, pool_macros)
     lines += _region_errors(upper, program, region_bytes)
     lines += _lengths(name, entries)
+    lines += _lengths_of_values(name, program)
     for e in entries:
         lines += _macros(e)
         lines += declare_instance(e.instance) if e.instance is not None else []
@@ -273,6 +277,8 @@ def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, regi
         lines.append(f" * {upper}_{OTHER_STATE}: the bytes are no saved state of this network (nothing is restored),")
     if any(e.function.demands for e in entries):
         lines.append(f" * {upper}_{UNEQUAL_LENGTHS}: lengths are not equal that have to be (nothing is written),")
+    if lengths_of_values(program):
+        lines.append(f" * {upper}_{VALUE_OUT_OF_BOUNDS}: a value decides an extent that is outside of its bounds,")
     if region_bytes:
         lines.append(f" * {upper}_{REGION_FULL}: data and recursion of the run do not fit in the region,")
     if MATCH_ERROR in failures:
@@ -354,6 +360,23 @@ def _equations(name: str, entries: Sequence[EntryPoint]) -> list[str]:
     return [
         f"/* The error of lengths without {', '.join(dict.fromkeys(equations))}. */",
         f"#define {name.upper()}_{UNEQUAL_LENGTHS} {UNEQUAL_ERROR}",
+        "",
+    ]
+
+
+def _lengths_of_values(name: str, program: Program) -> list[str]:
+    """The comment on extents that follow from values, and the macro of their error."""
+    lengths = lengths_of_values(program)
+    if not lengths:
+        return []
+    bounds = [f" *   {s.name}: {s.low} to {s.high}" for s in lengths]
+    return [
+        "/* Extents that follow from values, within these bounds. An output that has one is memory of its MAX_SIZE elements; a run",
+        " * fills the first ones, row by row, and writes the extents to the output of that name with _shape behind it.",
+        *bounds,
+        " */",
+        "/* The error of a value outside of them. */",
+        f"#define {name.upper()}_{VALUE_OUT_OF_BOUNDS} {VALUE_ERROR}",
         "",
     ]
 

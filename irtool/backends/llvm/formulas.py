@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from ...symbolic_int import Atom, Minimum, Symbol, SymbolicInt, whole_lengths
 from .builder import Builder
 
+Slots = Mapping[str, str]
+"""The addresses, by name, of lengths that the function itself sets; other lengths are parameters."""
+
 
 def parameters(symbols: Sequence[Symbol]) -> list[str]:
-    """Parameters, or arguments, of functions that compute with these lengths: `i64 %seq`."""
+    """Parameters of functions that compute with these lengths: `i64 %seq`."""
     return [f"i64 %{s.name}" for s in symbols]
 
 
-def write_formula(b: Builder, value: int) -> str:
-    """The operand, of i64, of an extent; lengths are parameters of the function under their names."""
+def arguments(b: Builder, symbols: Sequence[Symbol], slots: Slots) -> list[str]:
+    """Arguments for such parameters."""
+    return [f"i64 {_length(b, s.name, slots)}" for s in symbols]
+
+
+def write_formula(b: Builder, value: int, slots: Slots = MappingProxyType({})) -> str:
+    """The operand, of i64, of an extent."""
     if not isinstance(value, SymbolicInt):
         return str(value)
     total = ""
     for atoms, multiple in value.terms.items():
         factors, coefficient = whole_lengths(atoms, multiple)
-        operands = [*([str(coefficient)] if coefficient != 1 or not factors else []), *(_atom(b, a) for a in factors)]
+        operands = [
+            *([str(coefficient)] if coefficient != 1 or not factors else []),
+            *(_atom(b, a, slots) for a in factors),
+        ]
         term = operands[0]
         for operand in operands[1:]:
             term = b.value(f"mul nsw i64 {term}, {operand}", "size")
@@ -28,13 +40,18 @@ def write_formula(b: Builder, value: int) -> str:
     return total
 
 
-def _atom(b: Builder, atom: Atom | str) -> str:
+def _length(b: Builder, name: str, slots: Slots) -> str:
+    return b.value(f"load i64, ptr {slots[name]}", name) if name in slots else f"%{name}"
+
+
+def _atom(b: Builder, atom: Atom | str, slots: Slots) -> str:
     if isinstance(atom, str):
-        return f"%{atom}"
+        return _length(b, atom, slots)
     if isinstance(atom, Symbol):
-        return b.value(f"sdiv exact i64 %{atom.name}, {atom.step}", "size")
+        return b.value(f"sdiv exact i64 {_length(b, atom.name, slots)}, {atom.step}", "size")
     if isinstance(atom, Minimum):
-        first, second = write_formula(b, atom.first), write_formula(b, atom.second)
+        first, second = (write_formula(b, x, slots) for x in (atom.first, atom.second))
         is_first = b.value(f"icmp slt i64 {first}, {second}")
         return b.value(f"select i1 {is_first}, i64 {first}, i64 {second}", "size")
-    return b.value(f"sdiv i64 {write_formula(b, atom.dividend)}, {write_formula(b, atom.divisor)}", "size")
+    dividend, divisor = (write_formula(b, x, slots) for x in (atom.dividend, atom.divisor))
+    return b.value(f"sdiv i64 {dividend}, {divisor}", "size")

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...symbolic_int import Symbol
+from ...tir.dtypes import itemsize
 from ...tir.kernel import Kernel
 from ...tir.program import (
     CONSTANT,
+    VALUE_ERROR,
     Again,
     Branch,
     CallFunction,
@@ -17,6 +19,7 @@ from ...tir.program import (
     HostFunction,
     Loop,
     RunKernel,
+    SetLengths,
     Slot,
     Step,
     steps,
@@ -24,7 +27,7 @@ from ...tir.program import (
 from ...tir.region import RegionStep, Resume
 from ...tir.symbols import symbols_of_kernel
 from .builder import Builder
-from .formulas import parameters, write_formula
+from .formulas import arguments, parameters, write_formula
 from .library import Library
 from .region import MEMCPY, RegionWriter
 
@@ -55,6 +58,8 @@ class HostWriter:
         self.b = Builder("arena", "arena_end", "entry", *self.own, *(s.name for s in lengths))
         self.region = RegionWriter(self.b, self._place, library)
         self.places: dict[Slot, str] = {}
+        self.set: dict[str, str] = {}
+        """The addresses of lengths that the function sets."""
 
     def write(self) -> list[str]:
         """The text of the function, which returns 0, or 1 for a workspace that is too small."""
@@ -76,6 +81,9 @@ class HostWriter:
         if any(isinstance(s, Loop) for s in steps(f.body)):
             self.next_body = b.slot("i32", "next_body")
         before = self.region.top() if f.releases else ""
+        for length in f.lengths:
+            self.set[length.name] = b.slot("i64", f"{length.name}_now")
+            b.do(f"store i64 %{length.name}, ptr {self.set[length.name]}")
         self._steps()
         if f.releases:
             self.region.release(before)
@@ -110,11 +118,11 @@ class HostWriter:
                 args = self._arguments(s)
                 if s.kernel.has_workspace:
                     args.append(f"ptr {self._inside(s.workspace)}")
-                args += parameters(symbols_of_kernel(s.kernel))
+                args += arguments(b, symbols_of_kernel(s.kernel), self.set)
                 b.do(f"call void @{self.kernels[s.kernel]}({', '.join(args)})")
             elif isinstance(s, CallFunction):
                 args = [
-                    *parameters(self.lengths),
+                    *arguments(b, self.lengths, self.set),
                     *self._arguments(s),
                     f"ptr {self._inside(s.frame)}",
                     "ptr %arena_end",
@@ -135,11 +143,13 @@ class HostWriter:
                 b.start(b.fresh("after"))
             elif isinstance(s, RegionStep):
                 self.region.write(s)
+            elif isinstance(s, SetLengths):
+                self._set(s)
             elif isinstance(s, CopySlot):
                 if not s.is_in_place:
                     source, target = self._place(s.source), self._place(s.target)
                     self.library.outside(MEMCPY)
-                    size = write_formula(b, s.target.nbytes)
+                    size = write_formula(b, s.target.nbytes, self.set)
                     b.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")
             elif isinstance(s, Branch):
                 self._branch(s, stack)
@@ -150,6 +160,22 @@ class HostWriter:
                 b.do(f"store i32 {s.body}, ptr {self.next_body}")
                 b.jump(heads[-1][0])
                 b.start(b.fresh("after"))
+
+    def _set(self, s: SetLengths) -> None:
+        b, values = self.b, s.values.resolve()
+        kind = f"i{8 * itemsize(values.dtype)}"
+        for symbol, place in zip(s.symbols, s.places, strict=True):
+            address = b.value(f"getelementptr inbounds {kind}, ptr {self._place(values)}, i64 {place}")
+            value = b.value(f"load {kind}, ptr {address}", symbol.name)
+            if kind != "i64":
+                value = b.value(f"{'zext' if values.dtype.startswith('u') else 'sext'} {kind} {value} to i64")
+            for test in (f"slt i64 {value}, {symbol.low}", f"sgt i64 {value}, {symbol.high}"):
+                refuse, go = b.fresh("refuse"), b.fresh("go")
+                b.branch(b.value(f"icmp {test}"), refuse, go)
+                b.start(refuse)
+                b.ret(f"i32 {VALUE_ERROR}")
+                b.start(go)
+            b.do(f"store i64 {value}, ptr {self.set[symbol.name]}")
 
     def _arguments(self, s: RunKernel | CallFunction) -> list[str]:
         return [f"ptr {self._place(x)}" for x in (*s.inputs, *s.outputs)]

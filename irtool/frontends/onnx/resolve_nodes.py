@@ -115,6 +115,13 @@ def _settled(e: Expr, known: Mapping[Var, np.ndarray], functions: Functions) -> 
     return results[0] if len(results) == 1 else Tuple(tuple(results))
 
 
+def settle_call(e: Call) -> Expr:
+    """The operators that one call of `onnx.node` stands for; the call itself where extents are missing, or a loop is in it."""
+    functions = Functions(())
+    settled = _settled(e, {}, functions)
+    return e if functions.used_by(settled, ()) else settled
+
+
 def _value(e: Expr, known: Mapping[Var, np.ndarray]) -> Value:
     v = Value.of(e)
     if isinstance(e, Var) and e in known:
@@ -146,4 +153,4 @@ def _model_of(call: Call) -> tuple[Node, Model]:
     return node, Model(name, attrs.versions, Graph("", (node,), (), ()))
 
 
-__all__: Sequence[str] = ["settle"]
+__all__: Sequence[str] = ["settle", "settle_call"]

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import ANY, is_number
+from ...symbolic_int import SymbolicInt
 from ..base import Operator, RelationError, operators
 from ..known import Known
 from ..shapes import require_few_axes, tensor
@@ -53,13 +55,19 @@ def _type_of(value: Any) -> Type:
 
 
 def ints(value: Any) -> tuple[int, ...]:
-    """The elements of a numpy array of integers, flattened."""
-    return tuple(int(v) for v in value.reshape(-1))
+    """The elements of a numpy array of integers, flattened; lengths of the run, in an array of objects, as they are."""
+    return tuple(map(whole, value.reshape(-1)))
+
+
+def whole(value: Any) -> int:
+    """A number as an int; a length of the run as it is."""
+    return value if isinstance(value, SymbolicInt) else int(value)
 
 
 def number(value: Any) -> Any:
     """The one element of a numpy array."""
-    return value.reshape(-1)[0].item()
+    element = value.reshape(-1)[0]
+    return element.item() if isinstance(element, np.generic) else element
 
 
 def static_length(type: Type, what: str) -> int | None:

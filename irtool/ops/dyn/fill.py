@@ -11,7 +11,7 @@ from ...ir import Constant, MissingData, TensorType, TupleType, Type
 from ...ir.dims import ANY
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..shapes import normalize_axis, require_rank, require_scalar, tensor
-from .base import Dynamic, all_known, ints, number, static_length, unknown_shape
+from .base import Dynamic, all_known, ints, number, static_length, unknown_shape, whole
 
 
 class _Fill(Dynamic):
@@ -124,7 +124,7 @@ class DynOneHot(Dynamic):
         return TensorType((*indices.shape[:axis], ANY, *indices.shape[axis:]), self.dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:
-        return {"depth": int(number(values[0])), "axis": self.axis, "dtype": self.dtype}
+        return {"depth": whole(number(values[0])), "axis": self.axis, "dtype": self.dtype}
 
 
 @operator(
@@ -205,7 +205,7 @@ class DynTopk(Dynamic):
 
     def attributes(self, *values: Any) -> dict[str, Any]:
         return {
-            "k": int(number(values[0])),
+            "k": whole(number(values[0])),
             "axis": self.axis,
             "ret_type": self.ret_type,
             "is_ascend": self.is_ascend,

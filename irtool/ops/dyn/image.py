@@ -14,7 +14,7 @@ from ..image.resize import set_spatial
 from ..nn.pad import require_pad_mode
 from ..nn.upsampling import upsampling3d_method, upsampling_method
 from ..shapes import require_compatible, require_one_number, require_rank, require_scalar, tensor
-from .base import Dynamic, all_known, number, unknown_shape
+from .base import Dynamic, all_known, number, unknown_shape, whole
 
 
 @operator("dyn.image.resize2d", "data", "size", "roi", pattern=Pattern.INJECTIVE, attrs="Resize2DAttrs", level=5)
@@ -54,7 +54,7 @@ class DynResize2D(Dynamic):
     def attributes(self, *values: Any) -> dict[str, Any]:
         same = {f.name: getattr(self, f.name) for f in fields(self)}
         size, roi = values
-        return {**same, "size": [int(v) for v in size.reshape(-1)], "roi": [float(v) for v in roi.reshape(-1)]}
+        return {**same, "size": [whole(v) for v in size.reshape(-1)], "roi": [float(v) for v in roi.reshape(-1)]}
 
 
 @operator("dyn.nn.pad", "data", "pad_width", "pad_val", pattern=Pattern.INJECTIVE, attrs="PadAttrs", level=2)
@@ -86,7 +86,7 @@ class DynPad(Dynamic):
         return unknown_shape(len(data.shape), data.dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:
-        return {"pad_width": [[int(w) for w in row] for row in values[0]], "pad_mode": self.pad_mode}
+        return {"pad_width": [[whole(w) for w in row] for row in values[0]], "pad_mode": self.pad_mode}
 
 
 @operator(

@@ -11,7 +11,7 @@ from ...ir.dims import ANY
 from ..base import VOID, DType, Pattern, RelationError, Reporter, operator
 from ..shape.slice import require_slice_mode, slice_array, slice_ranges
 from ..shapes import product, require_rank, tensor
-from .base import Dynamic, ints, number, static_length, unknown_shape
+from .base import Dynamic, ints, number, static_length, unknown_shape, whole
 
 
 @operator("dyn.reshape", "data", "newshape", pattern=Pattern.INJECTIVE, attrs="ReshapeAttrs", level=3)
@@ -98,7 +98,7 @@ class DynExpandDims(Dynamic):
         return unknown_shape(len(data.shape) + self.num_newaxis, data.dtype)
 
     def attributes(self, *values: Any) -> dict[str, Any]:
-        return {"axis": int(number(values[0])), "num_newaxis": self.num_newaxis}
+        return {"axis": whole(number(values[0])), "num_newaxis": self.num_newaxis}
 
 
 @operator("dyn.tile", "data", "reps", pattern=Pattern.INJECTIVE, attrs="TileAttrs", level=3)

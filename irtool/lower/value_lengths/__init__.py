@@ -1,0 +1,1 @@
+"""Lengths that follow from values: their bounds, and forms of operators with them."""

@@ -1,0 +1,224 @@
+"""Operators for extents that follow from values: builds put them in the place of operators whose results have a `?`.
+
+A tensor of integers says how long something is. `length.set` gives its elements to lengths of the run, which the types of further
+tensors have; the others cut, count and slice to such lengths::
+
+    argwhere(%c)   ⇒   %0 = length.positions(%c);                             all places, and the number of those that count
+                       length.cut(length.set(%0.0, %0.1, lengths=[n], places=[0]), shape=[n, 2])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import te
+from ..deferred import np
+from ..diagnostics import IrError
+from ..ir import TensorType, TupleType, Type
+from ..ir.dims import is_number
+from .base import DType, Operator, Pattern, RelationError, Reporter, operator
+from .conversion import convert
+from .dtypes import numpy_dtype
+from .indexing.take import require_integers
+from .shapes import product, require_rank, tensor
+
+
+def _numbers(shape: Sequence[int]) -> Sequence[int]:
+    """The extents. Raises IrError if one is a length, whose value only a run knows."""
+    lengths = [str(d) for d in shape if not is_number(d)]
+    if lengths:
+        raise IrError(f"the value of {lengths[0]} is known to runs of builds only")
+    return shape
+
+
+@operator("length.set", "data", "values", pattern=Pattern.OPAQUE, attrs="LengthSetAttrs", level=99)
+@dataclass(frozen=True)
+class LengthSet(Operator):
+    """The data as they are. From here on, each of `lengths` is the element of `values` at its place in `places`.
+
+    What is computed from the result may have these lengths in its types. A value outside of the bounds of its length ends a run in C
+    with error 6. Without lengths, it says that the data are not needed before the values.
+    """
+
+    differentiable = False
+    layout_rule = ""
+    precision = "follow"
+    noncomputational = True
+    folds = False
+
+    lengths: tuple[int, ...] = ()
+    places: tuple[int, ...] = ()
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the data, of any kind. The values are integers, one at least for each place."""
+        values = tensor(types[1], "values")
+        if values is None:
+            return None
+        require_integers(values, "values")
+        if len(self.lengths) != len(self.places):
+            raise RelationError(f"there are {len(self.lengths)} lengths and {len(self.places)} places")
+        count = product(values.shape)
+        wrong = [p for p in self.places if p < 0 or (isinstance(count, int) and p >= count)]
+        if wrong:
+            raise RelationError(f"values has {count} elements, and none at the place {wrong[0]}")
+        return types[0]
+
+    def evaluate(self, data: Any, values: Any) -> Any:
+        return data
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        raise NotImplementedError("length.set is a step of the program, not a kernel")
+
+
+@operator("length.cut", "data", pattern=Pattern.INJECTIVE, attrs="LengthCutAttrs", level=99)
+@dataclass(frozen=True)
+class LengthCut(Operator):
+    """The first elements along each axis, as many as `shape` has."""
+
+    differentiable = False
+    layout_rule = ""
+    precision = "follow"
+    integer_form = "same"
+    one_dtype = ("data", "result")
+
+    shape: tuple[int, ...]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype, and `shape`, which has an extent for each axis of the data."""
+        data = tensor(types[0])
+        if data is None:
+            return None
+        require_rank(data, len(self.shape), "data")
+        return TensorType(tuple(self.shape), data.dtype)
+
+    def evaluate(self, data: Any) -> Any:
+        return data[tuple(slice(0, d) for d in _numbers(self.shape))]
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (data,) = inputs
+        return te.compute(out_type.shape, lambda *i: data[i], name="T_cut", tag="injective")
+
+
+@operator("length.slice", "data", "begin", "strides", pattern=Pattern.OPAQUE, attrs="LengthSliceAttrs", level=99)
+@dataclass(frozen=True)
+class LengthSlice(Operator):
+    """Along each of the first axes, every `strides[k]`-th element from `begin[k]` on, as many as `shape` has. All are inside of the data."""
+
+    differentiable = False
+    layout_rule = ""
+    precision = "follow"
+
+    shape: tuple[int, ...]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype, and `shape`, which has an extent for each axis of the data. The vectors are of one length."""
+        data, begin, strides = (tensor(t, n) for t, n in zip(types, self.arguments, strict=True))
+        if data is None or begin is None or strides is None:
+            return None
+        require_rank(data, len(self.shape), "data")
+        for t, name in ((begin, "begin"), (strides, "strides")):
+            require_integers(t, name)
+            require_rank(t, 1, name)
+        if begin.shape != strides.shape:
+            raise RelationError(f"begin is {begin}, and strides {strides}: they differ in length")
+        return TensorType(tuple(self.shape), data.dtype)
+
+    def evaluate(self, data: Any, begin: Any, strides: Any) -> Any:
+        index = [np.arange(d) for d in _numbers(self.shape)]
+        for k, (first, by) in enumerate(zip(begin.tolist(), strides.tolist(), strict=True)):
+            index[k] = first + by * index[k]
+        return data[np.ix_(*index)] if index else data
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        data, begin, strides = inputs
+
+        def element(*i: Any) -> Any:
+            index = list(i)
+            for k in range(begin.shape[0]):
+                index[k] = te.cast(begin[k] + strides[k] * te.cast(i[k], begin.dtype), "int32")
+            return data[tuple(index)]
+
+        return te.compute(out_type.shape, element, name="T_slice", tag="injective")
+
+
+@operator("length.steps", "start", "step", pattern=Pattern.INJECTIVE, attrs="LengthStepsAttrs", level=99)
+@dataclass(frozen=True)
+class LengthSteps(Operator):
+    """`start`, `start + step`, …: as many as the one extent in `shape`."""
+
+    differentiable = False
+    layout_rule = ""
+    precision = "never"
+
+    shape: tuple[int, ...]
+    dtype: DType
+    dtype_attribute = "dtype"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A vector of `dtype`, of which both arguments are scalars."""
+        for i in range(2):
+            reporter.assign(i, TensorType((), self.dtype))
+        if len(self.shape) != 1:
+            raise RelationError(f"the shape of steps has one extent, not {len(self.shape)}")
+        return TensorType(tuple(self.shape), self.dtype)
+
+    def evaluate(self, start: Any, step: Any) -> Any:
+        return convert(start + step * convert(np.arange(_numbers(self.shape)[0]), self.dtype), self.dtype)
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        start, step = inputs
+        return te.compute(
+            out_type.shape,
+            lambda i: start[()] + step[()] * te.cast(i, self.dtype),
+            name="T_steps",
+            tag="injective",
+        )
+
+
+@operator("length.positions", "condition", pattern=Pattern.OPAQUE, level=99)
+@dataclass(frozen=True)
+class LengthPositions(Operator):
+    """`argwhere` in the memory of as many rows as there are elements, and the number of rows that it has. Those behind are not read."""
+
+    differentiable = False
+    layout_rule = ""
+    precision = "follow"
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """int32 `(elements, rank)` and int32 `(1)`."""
+        condition = tensor(types[0])
+        if condition is None:
+            return None
+        rows = TensorType((product(condition.shape), len(condition.shape)), "int32")
+        return TupleType((rows, TensorType((1,), "int32")))
+
+    def evaluate(self, condition: Any) -> Any:
+        places = np.argwhere(condition) if condition.ndim else np.zeros((int(bool(condition)), 0))
+        rows = np.zeros((condition.size, condition.ndim), numpy_dtype("int32"))
+        rows[: len(places)] = places
+        return rows, np.array([len(places)], "int32")
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+        rows, number = out_type.fields
+
+        def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            (source,) = ins
+            count = ib.local("int32", 0)
+
+            def visit(axis: int, index: tuple[Any, ...]) -> None:
+                if axis < len(x.shape):
+                    with ib.for_(x.shape[axis]) as i:
+                        visit(axis + 1, (*index, i))
+                    return
+                with ib.if_(te.not_equal(source[index], te.const(0, x.dtype))):
+                    for k, i in enumerate(index):
+                        ib.store(outs[0], (count.get(), k), te.cast(i, "int32"))
+                    count.set(count.get() + 1)
+
+            visit(0, ())
+            ib.store(outs[1], (0,), count.get())
+
+        return te.extern([rows.shape, number.shape], [x], fill, dtype=[rows.dtype, number.dtype], name="positions")

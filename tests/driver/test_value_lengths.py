@@ -1,0 +1,165 @@
+"""Builds in which values decide extents: the values of the interpreter, extents beside the results, and nothing beyond their ends."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import pickle
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.diagnostics import IrError
+from irtool.symbolic_int import shifted
+from tests.driver.lengths import files
+from tests.driver.programs import compile_c, parse, run
+from tests.driver.value_lengths import NETWORKS, Network, leaves
+
+CANARY = 77
+needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="no clang")
+BUILDS: dict[str, dict[str, Any]] = {
+    "c": {},
+    "scalars": {"vector": False},
+    "threads": {"openmp": True},
+    "llvm": {"target": "llvm"},
+}
+
+
+def check(network: Network, artifact: irtool.Artifact, inputs: dict[str, np.ndarray]) -> None:
+    """Compares a run with the interpreter, extents included."""
+    expected, actual = leaves(network.expected(inputs)), leaves(artifact.run(inputs))
+    for e, a in zip(expected, actual, strict=True):
+        assert a.shape == e.shape and a.dtype == e.dtype
+        np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("how", [pytest.param(h, marks=needs_clang if h == "llvm" else ()) for h in BUILDS])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_values_and_extents_are_the_interpreters(name: str, how: str) -> None:
+    network = NETWORKS[name]
+    artifact = network.build(**BUILDS[how])
+    assert artifact.report["kernels"]  # not one that is compiled anew for the values of each run
+    for inputs in network.inputs():
+        check(network, artifact, inputs)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_sanitizers_see_nothing(name: str) -> None:
+    network = NETWORKS[name]
+    artifact = network.build(emit="exe", sanitize="address,undefined")
+    for inputs in network.inputs():
+        check(network, artifact, inputs)
+
+
+@pytest.mark.parametrize("emit", ["tir", "c", "ll"])
+@pytest.mark.parametrize("name", ["mask", "both", "boxes"])
+def test_no_text_depends_on_the_int_of_a_formula(name: str, emit: str, tmp_path: Path) -> None:
+    texts = []
+    for by in (0, 1, 3):
+        with shifted(by):
+            NETWORKS[name].build("llvm" if emit == "ll" else "c", out_dir=tmp_path / str(by), emit=emit)
+        texts.append(files(tmp_path / str(by)))
+    assert texts[0] and texts[1] == texts[0] and texts[2] == texts[0]
+
+
+def test_results_have_their_extents_beside_them_and_nothing_behind_them(tmp_path: Path) -> None:
+    network = NETWORKS["elementwise"]
+    artifact = network.build(out_dir=tmp_path)
+    header = (tmp_path / "net.h").read_text()
+    for line in (
+        " *   count_0: 0 to 15",
+        "#define NET_VALUE_OUT_OF_BOUNDS 6",
+        "#define NET_OUT0_MAX_SIZE 30u /* int32[count_0, 2], at the upper bounds */",
+        "int net_run(const float *x, int32_t *out0, int32_t *out1, float *out2, int64_t *out0_shape, int64_t *out1_shape, "
+        "int64_t *out2_shape);",
+    ):
+        assert line in header.splitlines()
+    library = ctypes.CDLL(str(tmp_path / "net.so"))
+    for inputs in network.inputs():
+        expected = leaves(network.expected(inputs))
+        outputs = [np.full(40, CANARY, e.dtype) for e in expected]
+        shapes = [np.full(3, CANARY, "int64") for _ in expected]
+        pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (inputs["x"], *outputs, *shapes)]
+        assert library.net_run(*pointers) == 0
+        for e, a, s in zip(expected, outputs, shapes, strict=True):
+            assert s.tolist() == [*e.shape, CANARY]
+            np.testing.assert_allclose(a[: e.size], e.ravel(), rtol=1e-5)
+            assert (a[e.size :] == CANARY).all()
+    assert artifact.report["outputs"][0]["shape"] == ["count_0", 2]
+
+
+def test_saved_builds_cut_their_results(tmp_path: Path) -> None:
+    network = NETWORKS["mask"]
+    artifact = network.build(out_dir=tmp_path)
+    for copy in (irtool.load(tmp_path), pickle.loads(pickle.dumps(artifact))):
+        for inputs in network.inputs():
+            check(network, copy, inputs)
+    assert json.loads(json.dumps(artifact.report)) == artifact.report and "lengths" not in artifact.report
+
+
+def test_lengths_of_callers_and_of_values_meet(tmp_path: Path) -> None:
+    text = (
+        "def @main(%x: Tensor[(?, 4), float32]) { let %p = argwhere(greater(%x, 0f)); "
+        '(%p, add(%x, sum(cast(%p, dtype="float32"))), concatenate((cast(%p, dtype="float32"), '
+        "strided_slice(%x, begin=[0, 0], end=[100, 2], strides=[1, 1], axes=None)), axis=0)) }"
+    )
+    artifact = irtool.build(parse(text), shapes={"x": ("n<=6", 4)}, name="net", out_dir=tmp_path)
+    assert "int net_run(int64_t n, const float *x, int32_t *out0," in (tmp_path / "net.h").read_text()
+    for n in (1, 2, 6):
+        for sign in (-1, 1):
+            x = (np.random.RandomState(n).rand(n, 4) * sign).astype("float32")
+            static = parse(text.replace("?", str(n)))
+            for e, a in zip(leaves(irtool.evaluate(static, [x])), leaves(artifact.run([x])), strict=True):
+                assert e.shape == a.shape
+                np.testing.assert_allclose(a, e, rtol=1e-5)
+
+
+def test_extents_that_nothing_bounds_are_named_with_their_place() -> None:
+    text = 'def @main(%n: Tensor[(2), int64]) {\n  dyn.full(1f, %n, shape=None, dtype="float32")\n}'
+    with pytest.raises(IrError) as refused:
+        irtool.build(parse(text), out_dir=None, emit="c")
+    (first, *_) = refused.value.diagnostics
+    assert first.message.startswith("shape[0] of dyn.full follows from values, and nothing says how large it may be")
+    assert first.span is not None and "--dim 'count_0<=512'" in (first.help or "")
+
+
+def test_a_c_program_reads_the_extents(tmp_path: Path) -> None:
+    """The example of docs/building.md."""
+    NETWORKS["places"].build(out_dir=tmp_path, emit="c", vector=False)
+    page = (Path(__file__).parents[2] / "docs" / "building.md").read_text()
+    program = re.search(r"```c\n((?:(?!```).)*NET_OUT_SHAPE_SIZE.*?)```", page, re.DOTALL)
+    assert program is not None
+    (tmp_path / "main.c").write_text(program[1])
+    done = run(compile_c(tmp_path, "main", "main.c", "net.c"))
+    assert (done.returncode, done.stdout) == (0, "(0, 1)(1, 3)")
+
+
+RECURSION = """
+def @down(%i: int32, %x: Tensor[(4), float32]) -> float32 {{
+  let %p = argwhere(greater(%x, 0f));
+  if (greater(%i, 0)) {{ {again} }} else {{ sum(cast(%p, dtype="float32")) }}
+}}
+def @main(%i: int32, %x: Tensor[(4), float32]) {{ @down(%i, %x) }}
+"""
+
+
+def test_loops_set_lengths_in_each_turn() -> None:
+    text = RECURSION.format(again='@down(subtract(%i, 1), subtract(%x, cast(%i, dtype="float32")))')
+    artifact = irtool.build(parse(text))
+    for turns in (0, 1, 3):
+        inputs = {"i": np.array(turns, "int32"), "x": np.array([5, 1, 9, -2], "float32")}
+        np.testing.assert_allclose(artifact.run(inputs), irtool.evaluate(parse(text), inputs))
+
+
+def test_recursion_that_goes_on_with_a_length_is_refused() -> None:
+    """The call in it would give the length another value."""
+    again = 'add(@down(subtract(%i, 1), subtract(%x, 1f)), sum(cast(%p, dtype="float32")))'
+    with pytest.raises(
+        IrError, match="@down calls itself and goes on after that, and extents in it follow from values"
+    ):
+        irtool.build(parse(RECURSION.format(again=again)), emit="c")
