@@ -24,6 +24,7 @@ class Serving:
     def __init__(self, network: Runnable, arena_bytes: int) -> None:
         self._network = network
         self._reentrant = network if isinstance(network, Reentrant) else None
+        self._stateful: Stateful | None = None
         self._arena_bytes = arena_bytes
         self._free: list[Any] = []
         self._lock = threading.Lock()
@@ -31,9 +32,11 @@ class Serving:
     @property
     def stateful(self) -> Stateful:
         """The network, for steps of instances. Raises UsageError for a backend that has none."""
-        if not isinstance(self._network, Stateful):
-            raise UsageError("the backend of this build has no instances of networks with states")
-        return self._network
+        if self._stateful is None:  # asked once: a protocol takes longer than a step
+            if not isinstance(self._network, Stateful):
+                raise UsageError("the backend of this build has no instances of networks with states")
+            self._stateful = self._network
+        return self._stateful
 
     def _workspace(self, network: Reentrant) -> Any:
         try:
@@ -45,7 +48,7 @@ class Serving:
         self, instance: int, inputs: Sequence[Any], outputs: Sequence[Any], run_with: str, lengths: Sequence[int] = ()
     ) -> None:
         """One step of the instance at an address, by the function of that name. Raises ToolError if it reports an error."""
-        network = self.stateful
+        network = self._stateful or self.stateful
         workspace = self._workspace(network)
         try:
             network.step_in(workspace, instance, inputs, outputs, run_with, lengths)

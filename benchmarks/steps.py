@@ -1,0 +1,205 @@
+"""The time of a step of networks with states, beside ONNX Runtime, which takes states and gives them.
+
+    python -m benchmarks.steps
+
+Both run in one process, in turns, in one thread. irtool's step is called from C's interface, and from Python; ONNX Runtime with inputs and outputs
+bound once, and with arrays. The fastest of the rounds counts.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import irtool
+
+ROUNDS, SECONDS = 30, 0.02
+CLOSE = 1e-4
+"""The largest difference of an output from ONNX Runtime's after `CHECKED` steps."""
+CHECKED = 50
+
+
+class Graph:
+    """An ONNX model as it is made: nodes, and random weights."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.weights: list[Any] = []
+        self._random = np.random.RandomState(0)
+
+    def node(self, op: str, inputs: list[str], outputs: list[str], **attributes: Any) -> str:
+        """Adds a node; the name of its first output."""
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(op, inputs, outputs, **attributes))
+        return outputs[0]
+
+    def constant(self, name: str, value: Any) -> str:
+        """Adds a constant."""
+        from onnx import numpy_helper
+
+        self.weights.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def weight(self, name: str, *shape: int) -> str:
+        """Adds random numbers that keep the size of what they are multiplied with."""
+        scale = np.sqrt(np.prod(shape[1:]))
+        return self.constant(name, (self._random.randn(*shape) / scale).astype("float32"))
+
+    def lstm(self, name: str, x: str, size: int) -> str:
+        """Adds a layer with states `NAME_h` and `NAME_c`; the name of its output."""
+        w, r = self.weight(f"{name}_w", 1, 4 * size, size), self.weight(f"{name}_r", 1, 4 * size, size)
+        inputs = [x, w, r, self.weight(f"{name}_b", 1, 8 * size), "", f"{name}_h_in", f"{name}_c_in"]
+        return self.node("LSTM", inputs, [f"{name}_y", f"{name}_h_out", f"{name}_c_out"], hidden_size=size)
+
+    def model(self, inputs: dict[str, list[int]], outputs: dict[str, list[int]]) -> bytes:
+        """The file."""
+        from onnx import TensorProto, helper
+
+        ends = [
+            [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in named.items()]
+            for named in (inputs, outputs)
+        ]
+        graph = helper.make_graph(self.nodes, "steps", *ends, self.weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        return bytes(model.SerializeToString())
+
+
+def two_lstms(size: int = 128) -> bytes:
+    """Two layers of LSTM."""
+    g = Graph()
+    first = g.node("Squeeze", [g.lstm("a", "x", size), g.constant("axis", [1])], ["between"])
+    second = g.node("Squeeze", [g.lstm("b", first, size), "axis"], ["last"])
+    g.node("Squeeze", [second, g.constant("front", [0])], ["y"])
+    states = {f"{n}_{s}": [1, 1, size] for n in "ab" for s in "hc"}
+    return g.model(
+        {"x": [1, 1, size], **{f"{n}_in": s for n, s in states.items()}},
+        {"y": [1, size], **{f"{n}_out": s for n, s in states.items()}},
+    )
+
+
+def voice_detector() -> bytes:
+    """A detector of voice like silero-vad: a spectrogram by convolution, four convolutions, an LSTM; 512 samples a step, and 64 before."""
+    g = Graph()
+    g.node("Concat", ["context_in", "x"], ["samples"], axis=1)
+    bounds = [g.constant("begin", [512]), g.constant("end", [576]), g.constant("along", [1])]
+    g.node("Slice", ["samples", *bounds], ["context_out"])
+    g.node("Unsqueeze", ["samples", "along"], ["channel"])
+    g.node("Pad", ["channel", g.constant("pads", [0, 0, 0, 0, 0, 64])], ["padded"], mode="reflect")
+    g.node("Conv", ["padded", g.weight("transform", 258, 1, 256)], ["spectrum"], strides=[128])
+    g.node("Split", ["spectrum", g.constant("parts", [129, 129])], ["re", "im"], axis=1)
+    squares = [g.node("Mul", [part, part], [f"{part}_2"]) for part in ("re", "im")]
+    x = g.node("Sqrt", [g.node("Add", squares, ["power"])], ["size"])
+    for n, (before, after, stride) in enumerate([(129, 128, 1), (128, 64, 2), (64, 64, 2), (64, 128, 1)]):
+        weights = [g.weight(f"w{n}", after, before, 3), g.constant(f"b{n}", np.zeros(after, "float32"))]
+        g.node("Conv", [x, *weights], [f"conv{n}"], strides=[stride], pads=[1, 1])
+        x = g.node("Relu", [f"conv{n}"], [f"relu{n}"])
+    g.lstm("a", g.node("Transpose", [x], ["frames"], perm=[2, 0, 1]), 128)
+    g.node("Reshape", [g.node("Relu", ["a_h_out"], ["active"]), g.constant("row", [1, 128])], ["rows"])
+    g.node("Gemm", ["rows", g.weight("w", 1, 128), g.constant("b", np.zeros(1, "float32"))], ["score"], transB=1)
+    g.node("Sigmoid", ["score"], ["probability"])
+    states = {"context": [1, 64], "a_h": [1, 1, 128], "a_c": [1, 1, 128]}
+    return g.model(
+        {"x": [1, 512], **{f"{n}_in": s for n, s in states.items()}},
+        {"probability": [1, 1], **{f"{n}_out": s for n, s in states.items()}},
+    )
+
+
+NETWORKS = {"two LSTMs of 128": two_lstms, "voice detector": voice_detector}
+
+
+def measure(model: bytes) -> dict[str, float]:
+    """Microseconds of a step by way of calling. Raises AssertionError for outputs that differ."""
+    module, weights = irtool.from_onnx(model)
+    with tempfile.TemporaryDirectory() as folder:
+        artifact = irtool.build(module, weights, states="auto", name="net", weights="inline", out_dir=folder)
+        inputs = [np.random.RandomState(n).randn(*t["shape"]).astype("float32") for n, t in enumerate(artifact.inputs)]
+        instance = artifact.instance()
+        step = _from_c(artifact, Path(folder), inputs)
+        session, bound = _peer(model, inputs)
+        for _ in range(CHECKED):
+            (got,), expected = [instance.step(inputs)], session()
+        np.testing.assert_allclose(got, expected, atol=CLOSE)
+        ways: dict[str, Callable[[], Any]] = {
+            "irtool, C": step,
+            "irtool, Python": lambda: instance.step(inputs),
+            "ONNX Runtime, bound": bound,
+            "ONNX Runtime, arrays": session,
+        }
+        best = dict.fromkeys(ways, np.inf)
+        for _ in range(ROUNDS):
+            for name, run in ways.items():
+                best[name] = min(best[name], _round(run))
+    return {name: 1e6 * t for name, t in best.items()}
+
+
+def _from_c(artifact: Any, folder: Path, inputs: list[Any]) -> Callable[[], Any]:
+    """A step through the library's own function, on arrays that stay."""
+    library = ctypes.CDLL(str(folder / "net.so"))
+    net = np.zeros(artifact.report["instance_bytes"], np.uint8)
+    outputs = [np.zeros(t["shape"], t["dtype"]) for t in artifact.outputs]
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (net, *inputs, *outputs)]
+    assert library.net_init(pointers[0]) == 0
+    arrays = (net, inputs, outputs)
+
+    def step(function: Any = library.net_step, memory: Any = arrays) -> None:
+        function(*pointers)
+
+    return step
+
+
+def _peer(model: bytes, inputs: list[Any]) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """ONNX Runtime's step: with arrays, whose first output it returns, and with memory that is bound once."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    outputs = [o.name for o in session.get_outputs()]
+    feed = {i.name: np.zeros(i.shape, "float32") for i in session.get_inputs()}
+    feed.update(zip([n for n in feed if not n.endswith("_in")], inputs, strict=True))
+
+    def step() -> Any:
+        values = session.run(None, feed)
+        feed.update({f"{n[:-4]}_in": v for n, v in zip(outputs, values, strict=True) if n.endswith("_out")})
+        return values[0]
+
+    binding = session.io_binding()
+    for name, array in feed.items():
+        binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(array))
+    for o in session.get_outputs():
+        binding.bind_ortvalue_output(o.name, onnxruntime.OrtValue.ortvalue_from_shape_and_type(o.shape, np.float32))
+    return step, lambda: session.run_with_iobinding(binding)
+
+
+def _round(run: Callable[[], Any]) -> float:
+    """Seconds of a call, on average over a round."""
+    count, start = 0, time.perf_counter()
+    while (passed := time.perf_counter() - start) < SECONDS:
+        for _ in range(20):
+            run()
+        count += 20
+    return passed / count
+
+
+def main() -> None:
+    """Prints the table."""
+    print(
+        "| network | irtool, C | irtool, Python | ONNX Runtime, bound | ONNX Runtime, arrays | C / bound | Python / arrays |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for name, build in NETWORKS.items():
+        times = list(measure(build()).values())
+        own, python, bound, arrays = times
+        cells = [f"{t:.1f} µs" for t in times] + [f"{own / bound:.2f}", f"{python / arrays:.2f}"]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
