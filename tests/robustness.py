@@ -19,6 +19,7 @@ CLASSES = {
     "compiled calls": "random calls of every operator compiled to C, on hostile numbers: C gives what the interpreter gives",
     "compiled kernels": "random operators that are worth a schedule, compiled to C for processors of all sizes, levels and numbers of threads: C gives what the interpreter gives",
     "compiled models": "ONNX models, half of them mutated, imported and compiled to C for such processors: C gives what the interpreter gives",
+    "compiled states": "random networks with states, whose next values are any values of their type: steps give the bits of the network that takes and gives the states",
     "calls": "calls of every operator with dtypes, ranks and attributes at their corners: `check`, interpreter and C accept or refuse alike",
     "indices": "hostile indices and boxes from data, under address and undefined-behaviour sanitizers",
     "numbers": "NaN, infinities, extreme integers: interpreter against C",
