@@ -22,8 +22,9 @@ def with_extents(module: Module, dims: Mapping[str, int], name: str) -> Module:
     Raises UsageError for a name that none has.
     """
     from ..diagnostics import UsageError, nearest
-    from ..infer.named_extents import dim_names, with_named_extents
+    from ..infer.named_extents import dim_names, with_named_extents, with_value_bounds
 
+    module, dims = with_value_bounds(module, "main", dims)
     known = dim_names(module, "main")
     for dim_name in dims:
         if not known:

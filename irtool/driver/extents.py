@@ -198,17 +198,18 @@ def with_given_extents(
     """
     from ..infer import specialize
     from ..infer.equal_lengths import with_equal_lengths
-    from ..infer.named_extents import dim_names, with_named_extents
+    from ..infer.named_extents import dim_names, with_named_extents, with_value_bounds
 
+    fixed_shapes, fixed_dims = read_given(shapes, dims)
+    module, fixed_dims = with_value_bounds(module, entry, fixed_dims)
     known = dim_names(module, entry)
-    for name in dims:
+    for name in fixed_dims:
         if name not in known:
             listing = f"its dimensions: {', '.join(known)}" if known else "no dimension has a name: give shapes"
             raise UsageError(
                 f"no dimension of a parameter of @{entry} is called {name}", help=nearest(name, known) or listing
             )
-    fixed_shapes, fixed_dims = read_given(shapes, dims)
-    module = with_named_extents(module, entry, fixed_dims) if dims else module
+    module = with_named_extents(module, entry, fixed_dims) if fixed_dims else module
     return specialize(module, entry, fixed_shapes) if shapes else with_equal_lengths(module, entry)
 
 

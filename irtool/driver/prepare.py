@@ -8,6 +8,7 @@ from typing import Any
 from ..diagnostics import IrError
 from ..infer import infer_types
 from ..infer.lengths import symbols_of_params
+from ..infer.named_extents import value_bounds
 from ..ir import (
     Call,
     Constructor,
@@ -110,6 +111,9 @@ def lengths_of_values(module: Module, fresh: Fresh) -> Module:
     from ..lower.value_lengths.rewriting import with_value_lengths
 
     problems = len(fresh.problems)
+    main = module["main"]
+    assert isinstance(main, Function)
+    fresh.bound(value_bounds(main))
     module = with_value_lengths(module, "main", fresh)
     if len(fresh.problems) > problems:
         raise IrError(fresh.problems[problems:])

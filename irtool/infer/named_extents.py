@@ -2,11 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ..ir import Function, Module, TensorType, Type, Var
 from ..ir.tensor_names import input_dims
+from ..symbolic_int import SymbolicInt, alone
 from .hints import annotate_params
+
+BOUNDS = "length_bounds"
+"""The attribute of an entry with bounds of lengths that follow from values: `["0<=count_0<=512"]`."""
+_COUNTED = re.compile(r"count_\d+", re.ASCII)
+
+
+def with_value_bounds(module: Module, entry: str, dims: Mapping[str, int]) -> tuple[Module, dict[str, int]]:
+    """The module in which the entry states the bounds of lengths that follow from values, `count_0` and so on; and the other extents.
+
+    A least length of 1, that of lengths without one, is 0 here.
+    """
+    function = module.functions.get(entry)
+    known = dim_names(module, entry)
+    lengths = {
+        n: s
+        for n, d in dims.items()
+        if n not in known and _COUNTED.fullmatch(n) and isinstance(d, SymbolicInt) and (s := alone(d)) is not None
+    }
+    if not lengths or not isinstance(function, Function):
+        return module, dict(dims)
+    bounds = [f"{s.low if s.low > 1 else 0}<={n}<={s.high}" for n, s in lengths.items()]
+    stated = function.with_attr(BOUNDS, [*function.attrs.get(BOUNDS, ()), *bounds])
+    return module.with_function(entry, stated), {n: d for n, d in dims.items() if n not in lengths}
+
+
+def value_bounds(function: Function) -> dict[str, tuple[int, int]]:
+    """The bounds that an entry states, by name."""
+    rows = (row.split("<=") for row in function.attrs.get(BOUNDS, ()))
+    return {name: (int(low), int(high)) for low, name, high in rows}
 
 
 def dim_names(module: Module, entry: str) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.diagnostics import IrError
+from irtool.diagnostics import IrError, ToolError, UsageError
 from irtool.symbolic_int import shifted
 from tests.driver.lengths import files
 from tests.driver.programs import compile_c, parse, run
@@ -126,6 +126,26 @@ def test_extents_that_nothing_bounds_are_named_with_their_place() -> None:
     (first, *_) = refused.value.diagnostics
     assert first.message.startswith("shape[0] of dyn.full follows from values, and nothing says how large it may be")
     assert first.span is not None and "--dim 'count_0<=512'" in (first.help or "")
+
+
+@pytest.mark.parametrize("target", ["c", pytest.param("llvm", marks=needs_clang)])
+def test_bounds_are_given_by_name_and_values_beyond_them_are_an_error(target: str, tmp_path: Path) -> None:
+    text = 'def @main(%n: Tensor[(2), int64]) { dyn.full(1f, %n, shape=None, dtype="float32") }'
+    bounds: dict[str, int | str] = {"count_0": "<=4", "count_1": "2<=count_1<=3"}
+    artifact = irtool.build(parse(text), target=target, dims=bounds, name="net", out_dir=tmp_path)
+    assert "#define NET_OUT_MAX_SIZE 12u" in (tmp_path / "net.h").read_text()
+    for shape in ((0, 2), (4, 3), (1, 2)):
+        assert artifact.run([np.array(shape)]).shape == shape
+    library = ctypes.CDLL(str(tmp_path / "net.so"))
+    out, extents = np.full(12, CANARY, "float32"), np.full(2, CANARY, "int64")
+    for wrong in ((5, 2), (-1, 2), (4, 1), (4, 4), (1 << 40, 3), (-(1 << 62), 3)):
+        pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in (np.array(wrong), out, extents)]
+        assert library.net_run(*pointers) == 6
+        assert (out == CANARY).all() and (extents == CANARY).all()
+    with pytest.raises(ToolError, match="a value decides an extent that is outside of its bounds"):
+        artifact.run([np.array((5, 3))])
+    with pytest.raises(UsageError, match="no dimension of a parameter of @main is called counts"):
+        irtool.build(parse(text), dims={"counts": "<=4"})
 
 
 def test_a_c_program_reads_the_extents(tmp_path: Path) -> None:

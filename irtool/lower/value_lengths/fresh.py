@@ -52,6 +52,10 @@ class Fresh:
         self.symbols[symbol] = None
         return extent_of(symbol)
 
+    def bound(self, bounds: Mapping[str, tuple[int, int]]) -> None:
+        """Adds bounds by name."""
+        self._bounds.update(bounds)
+
     def _name(self) -> str:
         while True:
             name = f"count_{self._number}"
