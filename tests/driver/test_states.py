@@ -363,7 +363,7 @@ def test_functions_whose_names_are_those_of_instances(tmp_path: Path) -> None:
 
 
 def test_a_run_that_ends_early_leaves_states_as_they_were() -> None:
-    """A recursion that is too deep for the workspace is an error: what was computed until then is not in the states."""
+    """A recursion that is too deep for the region is an error: what was computed until then is not in the states."""
     text = (
         "def @f(%i: int32, %v: Tensor[(64), float32]) -> Tensor[(64), float32] "
         "{ if (less(%i, 1)) { %v } else { add(@f(subtract(%i, 1), tanh(%v)), %v) } } "
@@ -375,7 +375,7 @@ def test_a_run_that_ends_early_leaves_states_as_they_were() -> None:
     instance = artifact.instance()
     instance.step([np.int32(3)])
     saved = instance.save()
-    with pytest.raises(IrError, match="workspace is too small"):
+    with pytest.raises(IrError, match="the region is full"):
         instance.step([np.int32(1 << 20)])
     assert instance.save() == saved
 
