@@ -49,6 +49,15 @@ def test_llvm_computes_it_too(name: str) -> None:
         assert_close(leaves(artifact.run(inputs)), leaves(irtool.evaluate(module, inputs)), 1e-5, name)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_sources_in_several_units_share_the_region(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irtool.backends.c.backend.UNIT_LENGTH", 1)
+    module, runs = program(name)
+    artifact = irtool.build(module, mcpu="none")
+    for inputs in runs:
+        assert_close(leaves(artifact.run(inputs)), leaves(irtool.evaluate(module, inputs)), 1e-5, name)
+
+
 HEAD = "def @hd[A](%l: List[A]) -> A { match? (%l) { Cons(%x, _) => { %x }, } }\ndef @main(%n: int32) { @hd(@up(%n)) }"
 
 

@@ -161,6 +161,8 @@ class _Writer:
         self.constants: dict[Slot, str] = {}
         self.offsets = weights_file.offsets(program.constants) if self.keep == weights_file.FILE else {}
         self.levels: list[ProcessorLevel] = []
+        # Units are compiled while later kernels are written: what is in all of them is known before.
+        self.region_bytes = max(region_bytes(p, options.region_size) for p in (program, *program.lesser))
         self.units = Units(name, self._tools, options.unit_length, options.unit_done)
         self.variants = self._variants(options.levels)
         if program.lesser:
@@ -172,7 +174,6 @@ class _Writer:
         self.arena_bytes = sum(p.bytes for p in self.pools) or max(
             arena_bytes(v.program, options.region_size) for v in self.variants
         )
-        self.region_bytes = max(region_bytes(v.program, options.region_size) for v in self.variants)
         self.stack_bytes = max(stack_bytes(v.program) for v in self.variants)
         split = [f"{name}_weights.c"] if self.keep == weights_file.SPLIT else []
         self.sources = [f"{name}.c", *split, *(options.origin.extra_sources if options.origin else ())]
