@@ -99,6 +99,8 @@ class _OnStack:
         self._place_results()
         self.bodies: list[list[Step]] = [[] for _ in names]
         self.owners: list[int] = list(range(len(names)))
+        self.given: dict[int, set[Slot]] = {}
+        """For each body after a call, the slots with the call's results, where these lie already or are moved to."""
         self.needed: dict[int, dict[Slot, None]] = {}
         """For each body after a call, the slots in its frame."""
         self.live: dict[int, dict[Slot, None]] = {}
@@ -147,9 +149,9 @@ class _OnStack:
                 if s in self.ends and self.results[callee] is self.results[owner]:
                     return [*out, *arguments, Again(callee)]
                 after = self._body_after(owner)
-                moves = parallel_moves(
-                    {self._place(t): r for t, r in zip(s.outputs, self.results[callee], strict=True)}
-                )
+                given = {self._place(t): r for t, r in zip(s.outputs, self.results[callee], strict=True)}
+                moves = parallel_moves(given)
+                self.given[after] = set(given)
                 self.bodies[after] = [*moves, Pop([]), *(yield self._emit(body[n + 1 :], then, owner))]
                 return [*out, Push([], after), *arguments, Again(callee)]
             if isinstance(s, Branch) and self._calls_inside(s):
@@ -226,7 +228,7 @@ class _OnStack:
             elif isinstance(s, Push):
                 live.update(self.needed[s.body])
             elif isinstance(s, Pop):
-                written = {t for x in body[: body.index(s)] for t in x.writes}
+                written = self.given.get(number, set())
                 self.needed[number].update({x: None for x in live if x not in written})
                 live = {x: None for x in live if x in written}
             else:

@@ -209,6 +209,25 @@ def @main(%n: int32, %x: Tensor[(3), float32], %w: Tensor[(3), float32]) { @f(%n
 """,
         [[n, [0.5, -0.25, 0.125], [0.5, 1, -1]] for n in (0, 1, 4)],
     ),
+    "a result that lies in its place already": (
+        """
+def @read(%code: Tensor[(8), int32], %place: int32) -> (Option[int32], int32) {
+  let %c = take(%code, %place, mode="clip");
+  if (less(%c, 0)) {
+    let %left = @read(%code, add(%place, 1));
+    let %right = @read(%code, %left.1);
+    (%left.0, %right.1)
+  } else {
+    (Some(%c), add(%place, 1))
+  }
+}
+def @main(%code: Tensor[(8), int32]) {
+  let %r = @read(%code, 0);
+  match (%r.0) { Some(%x) => { (%x, %r.1) }, None => { (0, 0) }, }
+}
+""",
+        [[[3, 0, 0, 0, 0, 0, 0, 0]], [[-1, 5, 2, 0, 0, 0, 0, 0]], [[-1, -1, 7, 8, -1, 9, 6, 0]]],
+    ),
     "data shared many times": (
         """
 type Tree { Fork(Tree, Tree), Tip(int32), }
