@@ -1,4 +1,4 @@
-"""The programs of `samples/*.c` around networks that keep their states: what they print, built as their first comments say."""
+"""The programs of `samples/*.c` around networks that keep their states, or work on data: what they print, built as their first comments say."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ from tests.driver.programs import compile_c, run
 SAMPLES = Path(__file__).parents[2] / "samples"
 PRINTED = {
     "speller": "abracadabra\n",
+    "treelstm": "((the film) good): 0.46\n"
+    "((the bad) film): -0.46\n"
+    "((hardly bad) good): 0.46\n"
+    "(hardly (bad good)): 0.00\n"
+    "((hardly (bad (good film))) bad): -0.46\n"
+    "a code without an end: refused\n",
     "spotter": "stream 0, step 21: the tone begins\n"
     "stream 0, step 31: it ends\n"
     "stream 1, step 36: the tone begins\n"
