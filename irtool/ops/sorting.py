@@ -42,7 +42,7 @@ def order(x: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
 
 def sort_operands(x: Any, axis: int, ascending: bool) -> list[Any]:
     """The operands of `sort_elements`: elements, and in a row that is not short their ranks."""
-    if x.dtype == "bool" or x.shape[axis] < _SHORT * Ranks(x.dtype, ascending).digits:
+    if x.dtype == "bool" or bound(x.shape[axis]) < _SHORT * Ranks(x.dtype, ascending).digits:
         return [x]
     return [x, ranks_of(x, ascending)]
 

@@ -148,6 +148,15 @@ def test_bounds_are_given_by_name_and_values_beyond_them_are_an_error(target: st
         irtool.build(parse(text), dims={"counts": "<=4"})
 
 
+def test_more_of_the_best_than_there_are_is_an_error() -> None:
+    network = NETWORKS["best of some"]
+    inputs = network.inputs()[0] | {"n": np.array(150)}
+    with pytest.raises(IrError, match="k is 150, and axis 0 has"):
+        network.expected(inputs)
+    with pytest.raises(ToolError, match="a value decides an extent that is outside of its bounds"):
+        network.build(vector=False).run(inputs)
+
+
 def test_a_c_program_reads_the_extents(tmp_path: Path) -> None:
     """The example of docs/building.md."""
     NETWORKS["places"].build(out_dir=tmp_path, emit="c", vector=False)

@@ -53,6 +53,8 @@ def _sliced(**ranges: Any) -> str:
 
 
 _X = np.random.RandomState(4).randn(6, 4).astype("float32")
+_NORMAL = np.random.RandomState(7).randn(200).round(1).astype("float32")
+_ROWS = [(_NORMAL, 0), (_NORMAL, 3), (_NORMAL, 60), (np.abs(_NORMAL) + 1, 200), (-np.abs(_NORMAL), 0)]
 _PLACES = "%p = argwhere(greater(%x, 0f));"
 _COUNT = '%c = reshape(cast(%n, dtype="int64"), newshape=[1]);'
 _BOXES = np.random.RandomState(5).rand(1, 12, 4).astype("float32") * 0.5
@@ -146,6 +148,15 @@ NETWORKS = {
     "best": Network(
         _main("%x: Tensor[(6, 4), float32], %n: int64", 'dyn.topk(%x, %n, k=None, axis=0, dtype="int32")'),
         _counts("int64", 0, 1, 3, 6, x=_X),
+    ),
+    "best of some": Network(
+        _main(
+            "%x: Tensor[(200), float32], %n: int64",
+            "%k = squeeze(argwhere(greater(%x, 0f)), axis=[1]);",
+            "%y = take(%x, %k, axis=0);",
+            '(dyn.topk(%y, %n, k=None, axis=0, dtype="int64"), argsort(%y, axis=0, dtype="int32"), sort(%y, axis=0))',
+        ),
+        [{"x": x, "n": np.array(n, "int64")} for x, n in _ROWS],
     ),
     "slices": Network(
         _main(

@@ -122,8 +122,9 @@ def _topk(forms: Forms, e: Call) -> Expr | None:
         return None
     asked_for = _flat(call("cast", k, dtype="int64"))
     size = call("take", call("shape_of", data, dtype="int64"), tensor_constant([axis], "int64"), axis=0)
-    least = call("minimum", asked_for, size)
-    count = infer_expr(call("where", call("less", asked_for, tensor_constant([1], "int64")), size, least))
+    too_many = tensor_constant([-1], "int64")  # beyond the bounds: an error, as in the interpreter
+    some = call("where", call("greater", asked_for, size), too_many, asked_for)
+    count = infer_expr(call("where", call("less", asked_for, tensor_constant([1], "int64")), size, some))
     (asked,) = forms.ranges.elements(k) or (None,)
     possible = Range(0, extent)
     if asked is not None and asked.least is not None and asked.least >= 1:
