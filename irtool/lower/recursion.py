@@ -99,7 +99,7 @@ class _OnStack:
         self._place_results()
         self.bodies: list[list[Step]] = [[] for _ in names]
         self.owners: list[int] = list(range(len(names)))
-        self.given: dict[int, set[Slot]] = {}
+        self.outputs: dict[int, set[Slot]] = {}
         """For each body after a call, the slots with the call's results, where these lie already or are moved to."""
         self.needed: dict[int, dict[Slot, None]] = {}
         """For each body after a call, the slots in its frame."""
@@ -149,9 +149,9 @@ class _OnStack:
                 if s in self.ends and self.results[callee] is self.results[owner]:
                     return [*out, *arguments, Again(callee)]
                 after = self._body_after(owner)
-                given = {self._place(t): r for t, r in zip(s.outputs, self.results[callee], strict=True)}
-                moves = parallel_moves(given)
-                self.given[after] = set(given)
+                sources = {self._place(t): r for t, r in zip(s.outputs, self.results[callee], strict=True)}
+                moves = parallel_moves(sources)
+                self.outputs[after] = set(sources)
                 self.bodies[after] = [*moves, Pop([]), *(yield self._emit(body[n + 1 :], then, owner))]
                 return [*out, Push([], after), *arguments, Again(callee)]
             if isinstance(s, Branch) and self._calls_inside(s):
@@ -228,7 +228,7 @@ class _OnStack:
             elif isinstance(s, Push):
                 live.update(self.needed[s.body])
             elif isinstance(s, Pop):
-                written = self.given.get(number, set())
+                written = self.outputs.get(number, set())
                 self.needed[number].update({x: None for x in live if x not in written})
                 live = {x: None for x in live if x in written}
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,16 @@ def test_a_value_that_no_clause_fits_is_an_error(target: str, tmp_path: Path) ->
     with pytest.raises(ToolError, match="no clause of a match fits"):
         artifact.run([np.int32(0)])
     assert "#define MODEL_NO_CLAUSE 11" in (tmp_path / "model.h").read_text()
+
+
+def test_programs_say_which_error_it_was(tmp_path: Path) -> None:
+    text = HEAD.replace("@hd(@up(%n))", "(@hd(@up(%n)), @sum(@up(%n)))")
+    irtool.build(irtool.parse(TYPES + text), emit="exe", out_dir=tmp_path, flags={"region_size": 4000})
+    for n, code, message in ((3, 0, ""), (0, 11, "no clause of a match fits"), (200, 10, "the region is full")):
+        np.int32(n).tofile(tmp_path / "n.raw")
+        words = [str(tmp_path / "model"), "n.raw", "out0.raw", "out1.raw"]
+        ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ended.returncode == code and ended.stderr.startswith(message), ended
 
 
 @pytest.mark.parametrize("target", ["c", "llvm"])

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...symbolic_int import bound
-from ...tir.program import Slot
+from ...tir.program import FAILED, Slot
+from ...tir.region import MATCH_ERROR, REGION_ERROR
 from ..c_types import stored_type
 from ..interface.entry import EntryPoint
 from ..interface.names import sanitize
 from . import static_memory
 from .file_steps import byte_count, read_and_write_steps, take_steps
 
+_ERRORS = {
+    REGION_ERROR: "the region is full: data and recursion of this run take more memory than it has",
+    MATCH_ERROR: "no clause of a match fits",
+    FAILED: "a branch was taken that is impossible with the shapes of this program",
+}
+"""Messages of errors beside that of a small workspace."""
+
 _SHOWN = 1000
 """The most characters of the usage line: C99 requires compilers to accept 4095 in a string."""
 
 
-def write_main(name: str, entry_point: EntryPoint, has_weights: bool) -> str:
+def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: Iterable[int] = ()) -> str:
     """A C program that reads each input from a raw file and writes each output to one, in parameter order::
 
         NAME [NAME.bin] [LENGTH …] x.raw … out.raw …
@@ -23,7 +33,8 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool) -> str:
     values of any number of steps, one behind the other.
 
     `-h` and `--help` print the contents of each file. Exit code: 0, 1 (not enough memory), 2 (the weights are not this program's,
-    or damaged), 3 (a file cannot be read or written, or has the wrong size), 4 (wrong number of files, or a length outside of its bounds).
+    or damaged), 3 (a file cannot be read or written, or has the wrong size), 4 (wrong number of files, or a length outside of its bounds),
+    or one of `errors`, with which a run may end beside 1.
     """
     entry, symbols = entry_point.function, entry_point.symbols
     tensors = [(f"in{n}", s, "rb") for n, s in enumerate(entry.params)]
@@ -76,7 +87,7 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool) -> str:
     ]
     lines += [
         f"  code = {name}_run({', '.join([*(s.name for s in symbols), *(n for n, _, _ in tensors)])});",
-        '  if (code) { fprintf(stderr, "the workspace is too small\\n"); return code; }',
+        *_error_lines(errors),
     ]
     lines += [
         f"  if (!transfer(argv[next++], 1, out{k}, {_written(s, k in entry.extents_of)})) return 3;"
@@ -90,6 +101,14 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool) -> str:
 def _written(s: Slot, is_cut: bool) -> str:
     """The bytes of an output in C: all of its memory where values decide its extents."""
     return f"{bound(s.nbytes)}u" if is_cut else byte_count(s)
+
+
+def _error_lines(errors: Iterable[int]) -> list[str]:
+    """The statements that say why a run failed."""
+    return [
+        *(f'  if (code == {e}) {{ fputs("{_ERRORS[e]}\\n", stderr); return code; }}' for e in errors),
+        '  if (code) { fprintf(stderr, "the workspace is too small\\n"); return code; }',
+    ]
 
 
 def _usage(name: str, entry_point: EntryPoint, has_weights: bool) -> list[str]:
