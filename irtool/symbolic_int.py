@@ -575,6 +575,14 @@ def greatest_common_divisor(*values: int) -> int:
     return _simplest({tuple(common): math.gcd(*(k for _, k in terms))})
 
 
+def samples(extents: Sequence[int], count: int = 16) -> list[tuple[int, ...]]:
+    """The values of these extents for some lengths, evenly spread from the least of each symbol to its greatest. For costs."""
+    symbols = symbols_of(extents)
+    steps = {s: (s.high - s.low) // s.step for s in symbols}
+    points = [{s: s.low + steps[s] * n // (count - 1) * s.step for s in symbols} for n in range(count)]
+    return list(dict.fromkeys(tuple(int(value_at(d, p)) for d in extents) for p in points))
+
+
 def is_known(value: int) -> bool:
     """True for an extent that the build knows."""
     return not isinstance(value, SymbolicInt)

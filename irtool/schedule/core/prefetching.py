@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ...symbolic_int import bound
+from ...symbolic_int import bound, is_known
 from ...tir import dtypes
 from ...tir.expr import Binary, Expr, Load, Var, const, substitute
 from ...tir.memory import CACHE_LINE
@@ -35,6 +35,12 @@ def prefetches_of(b: Block[Any]) -> list[PlacedPrefetch]:
     return [p for a in b.prefetches for p in _lines(b, a)]
 
 
+def usual_steps(extent: int) -> int:
+    """The steps of a loop that share lines, if only the run knows their number: half of the most. With fewer steps, some lines are not
+    prefetched; with more, lines that are needed later are."""
+    return max(1, bound(extent) // 2)
+
+
 def vector_loops(b: Block[Any], operand: Load) -> list[Loop]:
     """The loops of the tile that the operand's indices depend on, outermost first."""
     view = b.seen()
@@ -46,8 +52,9 @@ def _lines(b: Block[Any], a: Ahead) -> list[PlacedPrefetch]:
     width = math.prod(n for _, n in moving)
     each = CACHE_LINE // dtypes.itemsize(a.operand.dtype)
     lines = -(-width // each)
-    over, shares = a.over or (None, 1)
-    if over is not None and bound(shares) > lines and _is_stream(b, a, width):
+    over, extent = a.over or (None, 1)
+    shares = extent if is_known(extent) else usual_steps(extent)
+    if over is not None and shares > lines and _is_stream(b, a, width):
         return [_slow_line(b, a, moving, width, each)]
     own = -(-lines // shares)
     elements = [_element(over, shares, own, n, lines) * each for n in range(own)]
@@ -82,7 +89,8 @@ def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int, each: in
     If a line is due every few steps only, the innermost loops prefetch nothing: computing the address takes longer than a step.
     """
     assert a.over is not None
-    (over, shares), total = a.over, math.prod(n for _, n in b.inner)
+    (over, extent), total = a.over, math.prod(n for _, n in b.inner)
+    shares = extent if is_known(extent) else usual_steps(extent)
     share = total * width // shares
     depth = _depth(b, share, each)
     steps = math.prod(n for _, n in b.inner[:depth])

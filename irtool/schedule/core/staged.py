@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -252,6 +253,14 @@ class StagedNestBuilder:
     def __init__(self) -> None:
         self._stages: dict[str, list[Map | Reduction]] = {}
         self._private: set[str] = set()
+        self._suffix = ""
+
+    @contextmanager
+    def suffixed(self, suffix: str) -> Iterator[None]:
+        """Appends a suffix to the names of stages that are added meanwhile: those of smaller pieces have schedules of their own."""
+        before, self._suffix = self._suffix, self._suffix + suffix
+        yield
+        self._suffix = before
 
     def free_name(self, base: str) -> str:
         """The name `base`, with a number if a stage has that name already."""
@@ -262,6 +271,7 @@ class StagedNestBuilder:
 
     def add(self, name: str, form: Map | Reduction, private: bool = True) -> StagePlace:
         """A new place of a stage; a known stage gets a further place."""
+        name += self._suffix
         forms = self._stages.setdefault(name, [])
         forms.append(form)
         if private:

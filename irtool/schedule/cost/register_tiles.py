@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...symbolic_int import bound, estimate
+from ...symbolic_int import bound, estimate, is_known, samples
 from ...tir.vector_target import VectorTarget
 from .machine import (
     ALIKE,
@@ -105,12 +105,12 @@ def choose_tile(
         together: the rows that one instruction computes, with as many vectors of columns. Rows beyond the last one are discarded.
         across: true if a tile may have several blocks if the sums of a single one would wait for each other.
     """
-    rows, vectors = bound(rows), bound(vectors)
+    most, widest = bound(rows), bound(vectors)
     best = (float("inf"), Tile(1, 1))
-    least = rows if far and 2 * rows + 3 <= target.registers + 1 and not _lacking(rows, 2, target) else 1
-    several = across and block * rows < target.latency
-    for a in range(least, min(rows, TALLEST_TILE) + 1):
-        for b in range(1, min(vectors, WIDEST_TILE) + 1):
+    least = most if far and 2 * most + 3 <= target.registers + 1 and not _lacking(most, 2, target) else 1
+    several = across and block * most < target.latency
+    for a in range(least, min(most, TALLEST_TILE) + 1):
+        for b in range(1, min(widest, WIDEST_TILE) + 1):
             if block and block % b and (b % block or not several):
                 continue
             row_count = -(-a // together) * together
@@ -131,9 +131,9 @@ def vectors_per_block(
 
     `may_pad`: zeros may fill the last block; otherwise the width divides the vectors. `far`, `together`: see `choose_tile`.
     """
-    rows, vectors = bound(rows), bound(vectors)
+    vectors = bound(vectors)
     width = _width(vectors, rows, target, may_pad, far, together, WIDEST_TILE // 2)
-    if width * rows < target.latency:
+    if width * bound(rows) < target.latency:
         width = _width(vectors, rows, target, may_pad, far, together, WIDEST_TILE)
     return width
 
@@ -146,7 +146,7 @@ def _width(vectors: int, rows: int, target: VectorTarget, may_pad: bool, far: bo
         if whole > vectors and not may_pad:
             continue
         tile = choose_tile(rows, whole, target, block=width, far=far, together=together)
-        if tile.vectors != width > 1 and ((far and tile.rows == rows) or width % tile.vectors == 0):
+        if tile.vectors != width > 1 and ((far and tile.rows == bound(rows)) or width % tile.vectors == 0):
             continue  # the tile would read each block in several parts
         cost = tile_cost(rows, whole, tile, target, together) * whole / vectors
         if cost < best[0] * (1 - 1e-6):
@@ -182,7 +182,26 @@ def tile_cost(
     rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1, windows: WindowReads | None = None
 ) -> float:
     """Cycles per vector of results and step, of `rows` by `vectors` of them in such tiles, tails included. `windows`: the reads of rows that
-    do not share the vector operand."""
+    do not share the vector operand.
+
+    If only the run knows an extent, it is the mean for some lengths.
+    """
+    sizes = [(a, b) for a, b in samples((rows, vectors)) if a > 0 and b > 0]
+    costs = [_cost(a, b, tile, target, together, windows, not is_known(rows), not is_known(vectors)) for a, b in sizes]
+    return sum(costs) / max(1, len(costs))
+
+
+def _cost(
+    rows: int,
+    vectors: int,
+    tile: Tile,
+    target: VectorTarget,
+    together: int,
+    windows: WindowReads | None,
+    open_rows: bool,
+    open_vectors: bool,
+) -> float:
+    """See `tile_cost`. An open extent has tails of all powers of two that are smaller than the tile."""
 
     def cycles(x: int, y: int) -> float:
         n = -(-x // together) * together * y
@@ -201,9 +220,19 @@ def tile_cost(
 
     full_a, tail_a = divmod(rows, tile.rows)
     full_b, tail_b = divmod(vectors, tile.vectors)
+    tails_a = _powers_of_two(tail_a) if open_rows else [tail_a]
+    tails_b = _powers_of_two(tail_b) if open_vectors else [tail_b]
     total = full_a * full_b * cycles(tile.rows, tile.vectors)
-    total += full_b * cycles(tail_a, tile.vectors) + full_a * cycles(tile.rows, tail_b) + cycles(tail_a, tail_b)
+    total += full_b * sum(cycles(a, tile.vectors) for a in tails_a) + full_a * sum(
+        cycles(tile.rows, b) for b in tails_b
+    )
+    total += sum(cycles(a, b) for a in tails_a for b in tails_b)
     return total / (rows * vectors)
+
+
+def _powers_of_two(n: int) -> list[int]:
+    """The powers of two whose sum is the number."""
+    return [1 << k for k in range(n.bit_length()) if n >> k & 1]
 
 
 def _lacking(x: int, y: int, target: VectorTarget) -> int:

@@ -94,6 +94,7 @@ def _margin(c: Convolution, t: Tiling) -> float:
 @estimate
 def winograd_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     """Cycles of a transformed convolution: its transforms, its products, and its weights if they come from memory."""
+    t = t.at_bounds()
     steps, filters = c.steps, c.filters[1]
     kinds = t.products
     taken = t.tiles * t.blocks * max(1, t.bands)
@@ -125,7 +126,7 @@ def _data_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
 
 @lru_cache(maxsize=64)
 def _border(axis: SpatialAxis, size: int, inputs: int) -> float:
-    return axis.border(size, inputs)
+    return axis.at_bounds().border(size, inputs)
 
 
 def _transform_cycles(operations: float, t: Tiling, target: VectorTarget) -> float:
@@ -135,15 +136,16 @@ def _transform_cycles(operations: float, t: Tiling, target: VectorTarget) -> flo
 
 def _of_two_threads(c: Convolution, t: Tiling, target: VectorTarget) -> TwoThreads:
     """The cost of a plan with two threads."""
+    t = t.at_bounds()
     if c.updates < target.parallel_updates:
         return ALONE
     memory = _from_memory(c, t, target)
     if t.shares_bands or not t.bands:
         return of_two(t.bands or t.blocks, 0, memory)
     parts = t.blocks * (c.filters[1] // t.filters)
-    results = c.results * FLOAT32_BYTES  # shares of rows would be read by the threads that wrote them
+    results = int(c.results) * FLOAT32_BYTES  # shares of rows would be read by the threads that wrote them
     if t.own:
-        read = c.data.source.nbytes if isinstance(c.data.source, Buffer) else 0
+        read = int(c.data.source.nbytes) if isinstance(c.data.source, Buffer) else 0
         return of_two(parts, read + results, memory, _data_cycles(c, t, target) / winograd_cycles(c, t, target))
     return of_two(parts, data_bytes(c, t) * t.bands + results, memory)
 

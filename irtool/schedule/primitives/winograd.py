@@ -12,7 +12,7 @@ from .base import makes_stages
 
 @makes_stages
 def winograd(
-    form: AnyForm, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0, own: int = 0
+    form: AnyForm, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0, own: int = 0, blocks: int = 0
 ) -> StagedNest:
     """A convolution, for example with 3 x 3 windows, as F(tile x tile, 3 x 3): fewer products, of transformed data and
     transformed weights.
@@ -29,8 +29,8 @@ def winograd(
     (`tile + 2` for a window of 3). Windows have 2 to 5 elements along each axis; those with more than 3 have tiles of 2 results.
     A convolution with a stride is the sum of filters, each of every `stride`-th element. `tiles` tiles are multiplied at a time,
     for `filters` output channels, in vectors of `lanes` channels. Transformed data are on the stack; with `bands` they are in the
-    workspace, for all tiles in `bands` steps, or with `own=1` on the stack of each thread; the threads share the bands, or the
-    output channels if there is one band. In a 3-D convolution, c counts the channels of all slices that are summed. The stages
+    workspace, for all tiles in `bands` steps (or in steps of `blocks` blocks), or with `own=1` on the stack of each thread; the
+    threads share the bands, or the output channels if there is one band. In a 3-D convolution, c counts the channels of all slices that are summed. The stages
     `patch` (a window at the border), `half_data`, `data`, `no_data` (zeros for a slice in the padding), `product`, `half_result`,
     `result` and `out` are then scheduled by these names.
 
@@ -42,7 +42,7 @@ def winograd(
             "the stage is no convolution that winograd supports",
             help="windows of 2 to 5 rows and columns, longer than their strides, of float32, with constant weights and contiguous channels; vectors; not --math=strict",
         )
-    t = tiling_by_hand(form.convolution, tile, tiles, filters, lanes, bands, own)
+    t = tiling_by_hand(form.convolution, tile, tiles, filters, lanes, bands, own, blocks)
     tiling = form.tiling
     if (t.size, t.filters) != (tiling.size, tiling.filters):
         raise UsageError(f"the weights are transformed for tile={tiling.size} and filters={tiling.filters}")

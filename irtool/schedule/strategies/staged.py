@@ -63,9 +63,12 @@ def in_vectors_or_registers(stage: Stage, weights: Buffer) -> Scheduling:
 def _next_weights(weights: Buffer, b: Block[Reduction]) -> Block[Reduction]:
     """The products with prefetches of the next product's weights, if weights come from memory."""
     (p, _), (row, _), _ = b.form.loops
+    ahead = b.over(p)[0]
+    if not any(ahead is x for x, _ in b.outside):
+        return b  # the tile has several products: their weights are together already
     (read,) = (e for e in loads(b.form.update) if e.source is weights)
     over = [v for v in b.over(row) if any(v is x for x, _ in b.outside)]
-    return prefetch(b, read, b.over(p)[0], *over[:1])
+    return prefetch(b, read, ahead, *over[:1])
 
 
 def schedule_stages(nest: StagedNest, schedule: Callable[[NamedStage, Map | Reduction], Scheduling]) -> Stmt:

@@ -34,13 +34,13 @@ def prefetch_next(b: Block[Reduction], v: Var, target: VectorTarget) -> Block[Re
     if not any(columns[0] is x for x, _ in b.outside) or bound(operand.source.nbytes) < target.l1_cache_bytes:
         return b
     again = _shared(b, operand, columns[0])
-    if not all(is_known(n) for _, n in (*again, *vector_loops(b, operand))):
-        return b  # only the run knows how the lines of a step are shared
+    if not all(is_known(n) for _, n in vector_loops(b, operand)):
+        return b  # only the run knows how many lines there are
     if not again:
         return _prefetch_stream(b, operand)
-    if math.prod(n for _, n in again) > target.prefetched_tiles:
+    if bound(math.prod(n for _, n in again)) > target.prefetched_tiles:
         return b
-    return prefetch(b, operand, ahead=columns[0], over=max(again, key=lambda x: x[1])[0])
+    return prefetch(b, operand, ahead=columns[0], over=max(again, key=lambda x: bound(x[1]))[0])
 
 
 def _prefetch_stream(b: Block[Reduction], operand: Load) -> Block[Reduction]:

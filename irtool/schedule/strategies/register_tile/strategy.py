@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import product
 
-from ....symbolic_int import SymbolicInt, Undecided, bound
+from ....symbolic_int import SymbolicInt, Undecided, bound, is_known
 from ....tir.expr import Var
 from ....tir.stmt import UNROLLED, Stmt, Store
 from ....tir.vector_target import VectorTarget
@@ -101,7 +101,8 @@ def tile_reduction(
     def tiled(b: Block[Reduction], segment: Segment, rows: RowSegment) -> Block[Reduction]:
         b = _tile(b, p, segment, rows)
         if finish is None:
-            b = prefetch_next(b, v, target) if rows is most else b
+            others = not is_known(rows.count) and rows.steps == most.steps and segment is segments[0]
+            b = prefetch_next(b, v, target) if rows is most or others else b
         else:
             b = finish(b) if (segment, rows) == largest else b
         return parallel(b, b.outside[0][0]) if b.outside and not serial and r.work >= target.parallel_updates else b

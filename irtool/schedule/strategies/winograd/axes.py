@@ -47,20 +47,29 @@ class SpatialAxis(Elements):
         return self.taps == 1
 
     def tiles(self, size: int) -> int:
-        """The number of tiles of `size` results."""
+        """The number of tiles of `size` results. Raises Undecided for phases of an extent that only the run knows."""
+        if self.dilation == 1:
+            return -(-self.extent // size)
         blocks = -(-self.extent // (size * self.dilation))
         return blocks * self.dilation if blocks > 1 else min(self.dilation, self.extent)
 
     def place(self, tile: Number, size: int) -> Number:
         """The first result of the tile with that number."""
         d = self.dilation
-        if d == 1 or self.extent <= size * d:
-            return tile * size if d == 1 else tile
+        if d == 1:
+            return tile * size
+        if self.extent <= size * d:
+            return tile
         return tile // d * (size * d) + tile % d
 
     def last_place(self, size: int) -> int:
         """The largest of all first results."""
         return self.place(self.tiles(size) - 1, size)
+
+    def at_bounds(self) -> SpatialAxis:
+        """The axis for the greatest lengths of a run, in an estimate."""
+        first, last, extent = int(self.first), int(self.last), int(self.extent)
+        return replace(self, first=first, last=last, extent=extent, shift=int(self.shift))
 
     def border(self, size: int, inputs: int) -> float:
         """The share of windows with padding, among the windows of `inputs` elements for tiles of `size` results."""

@@ -30,9 +30,11 @@ between the products, and one between the tiles if channels fill a power of two 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ....symbolic_int import holds
 from ....tir.expr import Expr, Load, Var, const, less
 from ....tir.forms import Reduction
 from ....tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Scope, Stmt, Store, seq
@@ -42,7 +44,7 @@ from ...core.matrix_sums import Registers, transformed
 from ...core.staged import StagedNest, StagedNestBuilder
 from .convolution import Convolution, SpatialAxis
 from .tile_place import TilePlace, located
-from .tiling import Tiling
+from .tiling import Piece, Tiling
 from .windows import Windows
 
 
@@ -72,8 +74,6 @@ class _Nest:
     def build(self) -> Stmt:
         """The whole nest."""
         t = self.tiling
-        block = Var("block")
-        filters = Var("filters")
         data = Buffer(
             "data",
             (t.blocks if t.bands else 1, t.products, t.tiles * self.row + self.lanes),
@@ -81,49 +81,66 @@ class _Nest:
             Scope.GLOBAL if t.bands and not t.own else Scope.LOCAL,
         )
         windows = Windows(self.conv, t, data, self.row, self.stages)
-        groups = self.conv.filters[1] // t.filters
+        pieces = t.pieces_of(t.count, t.tiles) if not t.bands else t.pieces_of(t.count, t.tiles * t.blocks)
+        if t.bands and t.bands == 1:
+            pieces = [Piece(0, 1, t.count if t.is_open else t.tiles * t.blocks)]
+        nests = []
+        for p in pieces:
+            with self.stages.suffixed(p.suffix):
+                nests.append(self._piece(p, windows))
+        whole = seq(nests)
+        return whole if not t.bands or t.shares_bands else Allocate(data, whole)
+
+    def _piece(self, p: Piece, windows: Windows) -> Stmt:
+        """The transforms, products and results of some bands, or, without bands, of some blocks."""
+        t = self.tiling
         if not t.bands:
-            first = block * t.tiles
-            inside = seq(
-                [
-                    windows.transform(first, t.tiles),
-                    For(filters, groups, self._multiply(data, const(0), first, filters)),
-                ]
-            )
-            return For(block, t.blocks, Allocate(data, inside), PARALLEL)
+            block, filters = Var("block"), Var("filters")
+            first = p.first + block * t.tiles
+            groups = self.conv.filters[1] // t.filters
+            multiplied = For(filters, groups, self._multiply(windows.data, const(0), first, filters, p.size))
+            inside = seq([windows.transform(first, p.size), multiplied])
+            return For(block, p.count, Allocate(windows.data, inside), PARALLEL)
         band = Var("band")
-        start = band * (t.tiles * t.blocks) if t.bands > 1 else const(0)
-        multiplied = SERIAL if t.shares_bands else PARALLEL
-        product = self._multiply(data, block, start + block * t.tiles, filters)
-        body = seq(
-            [
-                windows.transform(start, t.tiles * t.blocks, SERIAL if t.own else PARALLEL),
-                For(filters, groups, For(block, t.blocks, product, multiplied), multiplied),
-            ]
-        )
+        start = p.first + band * (t.tiles * t.blocks) if p.count != 1 else const(p.first)
+        kind = SERIAL if t.own else PARALLEL
+        body = seq([windows.transform(start, p.size, kind), *self._blocks(windows.data, start, p.size)])
         if t.shares_bands:
-            return For(band, t.bands, Allocate(data, body), PARALLEL)
-        return Allocate(data, For(band, t.bands, body) if t.bands > 1 else body)
+            return For(band, p.count, Allocate(windows.data, body), PARALLEL)
+        return For(band, p.count, body) if p.count != 1 else body
+
+    def _blocks(self, data: Buffer, start: Expr, size: int) -> list[Stmt]:
+        """The products and the results of a band of `size` tiles, which begins at the tile `start`."""
+        t = self.tiling
+        groups = self.conv.filters[1] // t.filters
+        kind = SERIAL if t.shares_bands else PARALLEL
+        nests: list[Stmt] = []
+        for p in t.pieces_of(size, t.tiles):
+            block, filters = Var("block"), Var("filters")
+            with self.stages.suffixed(p.suffix):
+                number = p.first // t.tiles + block
+                product = self._multiply(data, number, start + number * t.tiles, filters, p.size)
+            nests.append(For(filters, groups, For(block, p.count, product, kind), kind))
+        return nests
 
     # -- products and results ------------------------------------------------------------------------------------------
 
-    def _multiply(self, data: Buffer, block: Expr, first: Expr, filters: Var) -> Stmt:
-        """The products and the results for a block of tiles, which begins at the tile `first`, and a block of filters."""
+    def _multiply(self, data: Buffer, block: Expr, first: Expr, filters: Var, count: int) -> Stmt:
+        """The products and the results for a block of `count` tiles, which begins at the tile `first`, and a block of filters."""
         t = self.tiling
         product = Buffer("product", (t.tiles, t.products, t.filters), "float32", Scope.LOCAL)
         tile = Var("tile")
-        products = self._products(data, block, product, filters)
+        products = self._products(data, block, product, filters, count)
         result_stmt = located(self.conv, t, first + tile, lambda place: self._results(product, tile, filters, place))
-        results = For(tile, t.tiles, self._guarded(first + tile, result_stmt))
+        results = For(tile, count, self._guarded(first + tile, result_stmt))
         return Allocate(product, seq([products, results]))
 
     def _guarded(self, tile: Expr, body: Stmt) -> Stmt:
         """The statements, for existing tiles only."""
         t = self.tiling
-        whole = t.count % (t.tiles * t.blocks * max(1, t.bands)) == 0
-        return body if whole else If(less(tile, t.count), body)
+        return body if t.is_whole else If(less(tile, t.count), body)
 
-    def _products(self, data: Buffer, block: Expr, product: Buffer, filters: Var) -> Stmt:
+    def _products(self, data: Buffer, block: Expr, product: Buffer, filters: Var, count: int) -> Stmt:
         t = self.tiling
         p, tile, o, c = Var("p"), Var("tile"), Var("o"), Var("c")
         steps: Expr = c
@@ -132,7 +149,7 @@ class _Nest:
         read = Load(data, (block, p, tile * self.row + steps))
         acc = Buffer("acc", (), "float32", Scope.LOCAL)
         form = Reduction(
-            ((p, t.products), (tile, t.tiles), (o, t.filters)),
+            ((p, t.products), (tile, count), (o, t.filters)),
             acc,
             const(0.0, "float32"),
             ((c, self.conv.steps),),
@@ -187,7 +204,7 @@ class _Nest:
     def _where(self, axis: SpatialAxis, first: Expr, number: Expr, size: int, most: int, body: Stmt) -> Stmt:
         """The statements, for results that exist in the tile; without a condition if all tiles have the result. `most`: the
         largest `number`."""
-        if axis.last_place(size) + most * axis.dilation < axis.extent:
+        if holds(operator.lt, axis.last_place(size) + most * axis.dilation, axis.extent):
             return body
         return If(less(_at(first, axis, number), axis.extent), body)
 

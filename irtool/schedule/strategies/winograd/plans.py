@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from ....diagnostics import UsageError
+from ....symbolic_int import bound, estimate, is_known
 from ....tir.memory import KERNEL_SCRATCH
 from ....tir.vector_target import VectorTarget
 from ...core.lane_steps import are_side_by_side
@@ -18,10 +19,12 @@ SIZES = (2, 4)
 """The possible results of a tile along an axis."""
 
 
+@estimate
 def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, filter_count: int = 0) -> list[Tiling]:
     """Plans for tiles of one size; for blocks of `filter_count` filters, if given.
 
-    A tile's data are on the stack if weights are few; otherwise data are in bands, on the stack or in the workspace.
+    A tile's data are on the stack if weights are few; otherwise data are in bands, on the stack or in the workspace. If only the run
+    knows the number of tiles, bands have a constant number of blocks, or there is one band.
     """
     rows, columns = _tiles(c, size)
     count = c.images * rows * columns
@@ -48,13 +51,13 @@ def plans_of_size(c: Convolution, size: int, lanes: int, target: VectorTarget, f
             if results + data <= KERNEL_SCRATCH:
                 least = _bands(blocks, data, min(limit, KERNEL_SCRATCH - results))
                 counts = sorted(n for n in {1, 2, 4, least + least % 2} if least <= n <= blocks)
-                others += [_in_bands(replace(whole, own=True), n) for n in counts]
-            others.append(_in_bands(whole, min(blocks, _bands(blocks, data, limit))))
+                others += [_in_bands(replace(whole, own=True), n, is_on_stack=True) for n in counts]
+            others.append(_in_bands(whole, min(int(blocks), _bands(blocks, data, limit))))
     return on_stack or others
 
 
 def tiling_by_hand(
-    c: Convolution, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0, own: int = 0
+    c: Convolution, tile: int, tiles: int, filters: int, lanes: int, bands: int = 0, own: int = 0, blocks: int = 0
 ) -> Tiling:
     """The plan of a schedule by hand. Raises UsageError if the convolution cannot have it."""
     if tile not in SIZES:
@@ -67,16 +70,18 @@ def tiling_by_hand(
         )
     rows, columns = _tiles(c, tile)
     count = c.images * rows * columns
-    if not 0 < tiles <= count:
+    if not 0 < tiles <= bound(count):
         raise UsageError(f"there are {count} tiles, and a block cannot have {tiles}")
-    blocks = -(-count // tiles)
-    if not 0 <= bands <= blocks:
-        raise UsageError(f"{blocks} blocks of {tiles} tiles cannot form {bands} bands")
-    if own not in (0, 1) or (own and not bands):
+    all_blocks = -(-count // tiles)
+    if not 0 <= bands <= bound(all_blocks) or not 0 <= blocks <= bound(all_blocks) or (bands and blocks):
+        kind = f"bands of {blocks} blocks" if blocks else f"{bands} bands"
+        raise UsageError(f"{all_blocks} blocks of {tiles} tiles cannot form {kind}")
+    if own not in (0, 1) or (own and not (bands or blocks)):
         raise UsageError("own=1 is for bands", help="bands=1, own=1")
-    each = -(-blocks // max(1, bands))
+    each = blocks or -(-all_blocks // max(1, bands))
+    bands = bands or (-(-all_blocks // blocks) if blocks else 0)
     t = Tiling(tile, c.windows, c.strides, c.images, rows, columns, tiles, each, bands, filters, lanes, bool(own))
-    nbytes = _result_bytes(t) + (0 if bands and not own else data_bytes(c, t))
+    nbytes = _result_bytes(t) + (0 if bands and not own else bound(data_bytes(c, t)))
     if nbytes > KERNEL_SCRATCH:
         taken = each * tiles if own else tiles
         raise UsageError(f"{taken} tiles would take {nbytes} bytes of the stack", help="fewer tiles, or bands=1")
@@ -92,18 +97,27 @@ def is_side_by_side(c: Convolution, lanes: int) -> bool:
 def _tiles_at_once(count: int, few: bool) -> list[int]:
     """The possible numbers of tiles in a block, among `count`: more unless weights are `few`, as each block reads them from
     memory."""
+    count = int(count)
     some = range(min(4, count), min(2 * WIDEST_TILE, count) + 1)
     return [*some] if few else sorted({*some, *(n for n in (count, *MANY_TILES) if n <= min(count, MANY_TILES[-1]))})
 
 
 def _bands(blocks: int, data: int, limit: int) -> int:
     """The number of bands whose data stay within `limit`, for `data` bytes of a block."""
-    return -(-blocks // max(1, limit // data))
+    return -(-int(blocks) // max(1, limit // data))
 
 
-def _in_bands(t: Tiling, bands: int) -> Tiling:
-    """The plan with its blocks in `bands` bands."""
-    return replace(t, blocks=-(-t.blocks // bands), bands=bands)
+def _in_bands(t: Tiling, bands: int, is_on_stack: bool = False) -> Tiling:
+    """The plan with its blocks in `bands` bands, at the greatest number of blocks if only the run knows it: a band on the stack has a
+    constant number of blocks, and so has one of several."""
+    if is_known(t.blocks) or (bands == 1 and not is_on_stack):
+        return replace(t, blocks=-(-t.blocks // bands), bands=bands)
+    return _of_blocks(t, -(-int(t.blocks) // bands))
+
+
+def _of_blocks(t: Tiling, blocks: int) -> Tiling:
+    """The plan with `blocks` blocks in each band."""
+    return replace(t, blocks=blocks, bands=-(-t.blocks // blocks))
 
 
 def _tiles(c: Convolution, size: int) -> tuple[int, int]:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ....symbolic_int import is_known
 from .cook_toom import Transforms, transforms
 
 
 def sizes(size: int, taps: tuple[int, int]) -> tuple[int, int]:
     """The results of a tile along both axes: `size` along an axis with several taps, otherwise 1."""
     return 1 if taps[0] == 1 else size, size
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some contiguous bands or blocks: the number of their first tile, their count, the tiles of each, and a suffix for their stages."""
+
+    first: int
+    count: int
+    size: int
+    suffix: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,7 +59,30 @@ class Tiling:
     def shares_bands(self) -> bool:
         """True if threads share the bands. In a single band, each thread transforms all data, and computes its share of the
         results."""
-        return self.own and self.bands > 1
+        return self.own and self.bands != 1
+
+    @property
+    def is_open(self) -> bool:
+        """True if only the run knows the number of tiles."""
+        return not is_known(self.count)
+
+    @property
+    def is_whole(self) -> bool:
+        """True if no block has more places than tiles: full blocks, or an open number of tiles, whose last block is smaller."""
+        return self.is_open or self.tiles * self.blocks * (self.bands or 1) == self.count
+
+    def pieces_of(self, count: int, size: int) -> list[Piece]:
+        """So many tiles in pieces of `size`. If only the run knows their number, the last piece has those that fill no other."""
+        if is_known(count):
+            return [Piece(0, -(-count // size), size)]
+        full = count // size
+        pieces = [Piece(0, full, size), Piece(full * size, 1, count - full * size, "_rest")]
+        return [p for p in pieces if p.count * p.size != 0]
+
+    def at_bounds(self) -> Tiling:
+        """The tiling for the greatest lengths of a run, in an estimate."""
+        rows, columns, images = map(int, (self.rows, self.columns, self.images))
+        return replace(self, rows=rows, columns=columns, images=images, blocks=int(self.blocks), bands=int(self.bands))
 
     @property
     def count(self) -> int:
@@ -84,10 +118,16 @@ class Tiling:
     def arguments(self) -> dict[str, int]:
         """The arguments of the primitive `winograd`."""
         own = {"tile": self.size, "tiles": self.tiles, "filters": self.filters, "lanes": self.lanes}
-        return own | ({"bands": self.bands} if self.bands else {}) | ({"own": 1} if self.own else {})
+        if not self.bands:
+            return own
+        bands = {"bands": self.bands} if is_known(self.bands) else {"blocks": self.blocks}
+        return own | bands | ({"own": 1} if self.own else {})
 
     @property
     def label(self) -> str:
         """The name of the plan among others for the same convolution."""
-        where = f"in {self.bands} {'own ' if self.own else ''}bands" if self.bands else "on the stack"
+        bands = f"{self.bands} {'own ' if self.own else ''}bands"
+        if not is_known(self.bands):
+            bands = f"{'own ' if self.own else ''}bands of {self.blocks} blocks"
+        where = f"in {bands}" if self.bands else "on the stack"
         return f"F({self.sizes[0]} x {self.size}), {self.tiles} tiles {where}, {self.filters} channels"

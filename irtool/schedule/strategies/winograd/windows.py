@@ -8,9 +8,11 @@ that is as much as for other convolutions.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ....symbolic_int import holds
 from ....tir.expr import Expr, Load, Var, all_of, cast, const, if_then_else, less, minimum, substitute
 from ....tir.simplify import Simplifier
 from ....tir.stmt import SERIAL, Allocate, Buffer, For, If, Let, Scope, Stmt, Store, seq
@@ -50,7 +52,7 @@ class Windows:
         t = self.tiling
         tile = Var("tile")
         which: Expr = first + tile
-        if t.count % (t.tiles * max(1, t.blocks * max(1, t.bands))):
+        if not t.is_whole:
             which = minimum(which, t.count - 1)
         return For(tile, count, located(self.conv, t, which, lambda place: self._of_tile(tile, place)), kind)
 
@@ -138,9 +140,9 @@ class Windows:
         exprs = []
         moved = _simplified(place * axis.stride + part * axis.part)
         most = axis.last_place(self.tiling.sizes[which]) * axis.stride + (axis.parts - 1) * axis.part
-        if low < axis.first:
+        if not holds(operator.ge, low, axis.first):
             exprs.append(less(axis.first - low - 1, moved))
-        if most + last > axis.last:
+        if not holds(operator.le, most + last, axis.last):
             exprs.append(less(moved, axis.last - last + 1))
         return exprs
 
