@@ -263,7 +263,7 @@ def _tell(artifact: Any, goal: Destination, reports: ReportChoice, seconds: floa
     if reports.explain:
         from .explaining import explain
 
-        click.echo(explain(artifact.report["kernels"]), nl=False, err=goal.is_printed)
+        click.echo(explain(artifact.report), nl=False, err=goal.is_printed)
     if goal.is_printed:
         from .output import write_text
 

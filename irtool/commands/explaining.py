@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 
-def explain(kernels: Iterable[Mapping[str, Any]]) -> str:
-    """The stages of the report's kernels with the strategy, the reason and the primitives of each.
+def explain(report: Mapping[str, Any]) -> str:
+    """The stages of the report's kernels with the strategy, the reason and the primitives of each; then, as comments, the stages of the
+    schedule that left a kernel unchanged because of a length that only the run knows.
 
     A stage that stays as it was lowered stands in a comment, and so does one that `--schedule` cannot repeat, because its strategy
     has primitives of its own. Where several strategies competed for a stage, a comment has their estimates in processor cycles.
     """
-    return "".join(f"{_stage(k, s)}\n" for k in kernels for s in k["stages"])
+    lines = [_stage(k, s) for k in report["kernels"] for s in k["stages"]]
+    lines += [
+        f"# {q['stage']} leaves {q['kernel'] or 'all kernels'} unchanged; it depends on a length: {q['question']}"
+        for q in report.get("open_questions", ())
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _stage(kernel: Mapping[str, Any], stage: Mapping[str, Any]) -> str:

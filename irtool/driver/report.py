@@ -90,9 +90,12 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
 
 
 def _lengths(program: Program) -> dict[str, Any]:
-    """The lengths that a run decides, with their bounds; sizes and products are those at the upper ones."""
+    """The lengths that a run decides, with their bounds, and the questions about them for which stages left kernels unchanged; sizes and
+    products are those at the upper bounds."""
     symbols = symbols_of_entries(program)
-    return {"lengths": [_about(s) for s in symbols]} if symbols else {}
+    if not symbols and not program.questions:
+        return {}
+    return {"lengths": [_about(s) for s in symbols], "open_questions": [asdict(q) for q in program.questions]}
 
 
 def _about(symbol: Symbol) -> dict[str, Any]:

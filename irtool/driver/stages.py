@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from ..ir import Module
@@ -15,7 +15,7 @@ from ..schedule import SCHEDULE, ProgramStage, VectorTarget
 from ..schedule.constants.dedup_constants import dedup_constants
 from ..steps import counted
 from ..symbolic_int import Undecided
-from ..tir.program import Program
+from ..tir.program import OpenQuestion, Program
 from ..tir.program_copy import copy_program
 from ..tir.symbols import symbols_of_program
 from .refusals import refuse_oversized
@@ -105,16 +105,19 @@ def run_rest(
 
 def _run(stage: ProgramStage, program: Program, machine: VectorTarget) -> None:
     """Runs a stage. With lengths that only the run knows, the program stays as it is if the stage would need to know one: it works without
-    each stage of the schedule, though not as fast."""
+    each stage of the schedule, though not as fast. The program notes which question was open."""
     if stage not in SCHEDULE or not symbols_of_program(program):
         stage.run(program, machine)
         return
     before = copy_program(program)
+    known = len(program.questions)
     try:
         stage.run(program, machine)
-    except Undecided:
+        program.questions[known:] = [replace(q, stage=q.stage or stage.name) for q in program.questions[known:]]
+    except Undecided as doubt:
         for f in fields(Program):
             setattr(program, f.name, getattr(before, f.name))
+        program.questions = [*program.questions[:known], OpenQuestion(stage.name, "", str(doubt))]
 
 
 def _lowered(prepared: Module, entries: Sequence[str], machine: VectorTarget) -> Program:

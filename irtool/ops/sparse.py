@@ -15,7 +15,7 @@ from ..ir.dims import ANY
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .conversion import convert
 from .dtypes import is_signed
-from .shapes import require_compatible, require_integers, require_rank, tensor
+from .shapes import require_compatible, require_integers, require_number, require_rank, tensor
 
 
 def _require_signed(type: TensorType, what: str) -> None:
@@ -165,6 +165,9 @@ class SparseReshape(Operator):
             _require_signed(type, what)
             require_rank(type, rank, what)
         require_compatible(indices.shape[1], before.shape[0], "the axes of sparse_indices and of prev_shape")
+        for shape in (before.shape, after.shape):
+            if isinstance(shape[0], int):
+                require_number(shape[0], "the number of axes")
         return TupleType((TensorType((indices.shape[0], after.shape[0]), indices.dtype), after))
 
     def evaluate(self, indices: np.ndarray, before: np.ndarray, after: np.ndarray) -> Any:

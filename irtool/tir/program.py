@@ -386,6 +386,21 @@ class HostFunction:
         return False
 
 
+@dataclass(frozen=True)
+class OpenQuestion:
+    """A question about lengths that only the run answers: a stage leaves a kernel, or all of them, as they are for want of the answer.
+
+    Attributes:
+        stage: the name of the stage.
+        kernel: the name of the kernel; empty for all.
+        question: the comparison, in formulas of the lengths.
+    """
+
+    stage: str
+    kernel: str
+    question: str
+
+
 @dataclass(eq=False)
 class Program:
     """Everything a backend needs. `functions` has callees before callers where there is such an order.
@@ -393,7 +408,7 @@ class Program:
     `entry` is the function that is run, `entries` all that can be (`entry` first; empty: it alone). `lesser` are the same
     for processors with less, highest first: their steps read the same constants, their memory is planned on its own. `call_bytes`
     is the stack that a compiler may take for a kernel beside its arrays, `spare_bytes` what any other function may take. `pools` are the
-    parts of memory that temporaries lie in; empty: one arena.
+    parts of memory that temporaries lie in; empty: one arena. `questions` are those about lengths for which stages left kernels unchanged.
     """
 
     functions: dict[str, HostFunction]
@@ -405,6 +420,7 @@ class Program:
     call_bytes: int = 0
     spare_bytes: int = 0
     pools: tuple[Pool, ...] = ()
+    questions: list[OpenQuestion] = field(default_factory=list)
 
     @property
     def arena_bytes(self) -> int:

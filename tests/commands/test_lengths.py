@@ -85,6 +85,18 @@ def test_a_build_takes_any_length(words: tuple[str, ...], net: str, tmp_path: Pa
         np.testing.assert_allclose(sums, np.tanh(x).sum(axis=1), rtol=1e-4, atol=1e-5)
 
 
+def test_explain_says_which_stages_depend_on_a_length(net: str, tmp_path: Path) -> None:
+    """In comments, which --schedule skips."""
+    (tmp_path / "sound.relay").write_text(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 8, ?), float32], %w: Tensor[(16, 8, 3), float32]) '
+        "{ nn.conv1d(%x, %w, padding=[1, 1], channels=16, kernel_size=[3]) }"
+    )
+    code, out, err = irtool("build", "sound.relay", "--emit=c", "--shape", "x=1,8,n<=9", "-o", "out", "--explain")
+    lines = [x for x in (out + err).splitlines() if "it depends on a length" in x]
+    assert code == 0 and lines
+    assert all(re.match(r"# \w+ leaves tvmgen_default_fused_nn_conv1d unchanged; ", x) for x in lines)
+
+
 def test_each_axis_without_a_name_is_a_length_of_its_own(net: str, tmp_path: Path) -> None:
     text = TEXT.replace("(add(%0, %y), sum(%0, axis=[1]))", "(%0, exp(%y))")
     (tmp_path / "two.relay").write_text(text)

@@ -107,6 +107,36 @@ NETWORKS = {
         {"x": ("n", 8, 10, 10)},
         {"w": (16, 8, 3, 3)},
     ),
+    "tiles": Network(
+        "def @main(%x: Tensor[(?, 10, 10, 16), float32], %w: Tensor[(3, 3, 16, 16), float32]) "
+        "{ nn.relu(nn.conv2d(%x, %w, padding=[1, 1], channels=16, kernel_size=[3, 3], "
+        'data_layout="NHWC", kernel_layout="HWIO")) }',
+        {"x": ("n", 10, 10, 16)},
+        {"w": (3, 3, 16, 16)},
+    ),
+    "bands": Network(
+        "def @main(%x: Tensor[(?, 4, 4, 256), float32], %w: Tensor[(3, 3, 256, 256), float32]) "
+        '{ nn.conv2d(%x, %w, padding=[1, 1], channels=256, kernel_size=[3, 3], data_layout="NHWC", kernel_layout="HWIO") }',
+        {"x": ("n", 4, 4, 256)},
+        {"w": (3, 3, 256, 256)},
+    ),
+    "area": Network(
+        "def @main(%x: Tensor[(2, ?, ?, 32), float32], %w: Tensor[(3, 3, 32, 32), float32]) "
+        '{ nn.conv2d(%x, %w, padding=[1, 1], channels=32, kernel_size=[3, 3], data_layout="NHWC", kernel_layout="HWIO") }',
+        {"x": (2, "n", "n", 32)},
+        {"w": (3, 3, 32, 32)},
+    ),
+    "heads": Network(
+        "def @main(%x: Tensor[(?, 17, 64), float32]) { reshape(transpose(reshape(%x, newshape=[-1, 17, 4, 16]), "
+        "axes=[0, 2, 1, 3]), newshape=[-1, 17, 16]) }",
+        {"x": ("n", 17, 64)},
+    ),
+    "enlarged": Network(
+        "def @main(%x: Tensor[(?, 8, 6, 6), float32], %w: Tensor[(8, 16, 2, 2), float32]) "
+        '{ nn.conv2d_transpose(%x, %w, channels=16, kernel_size=[2, 2], strides=[2, 2], kernel_layout="IOHW") }',
+        {"x": ("n", 8, 6, 6)},
+        {"w": (8, 16, 2, 2)},
+    ),
     "square": Network(
         "def @main(%x: Tensor[(?, 16), float32], %y: Tensor[(?, 16), float32]) { nn.dense(%x, %y, units=None) }",
         {"x": ("n", 16), "y": ("n", 16)},

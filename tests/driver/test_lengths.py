@@ -29,6 +29,11 @@ needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="no clang
 TARGETS = ["c", pytest.param("llvm", marks=needs_clang)]
 
 
+def near(values: Any) -> float:
+    """The error of long sums, some of which almost cancel out."""
+    return 2e-5 * max(1.0, float(np.abs(values).max(initial=0)))
+
+
 def called(library: ctypes.CDLL, function: str, length: int, arrays: list[np.ndarray], *before: Any) -> int:
     """The result of an entry point."""
     pointers = [a.ctypes.data_as(ctypes.c_void_p) for a in arrays]
@@ -46,12 +51,12 @@ def test_every_length_gives_the_interpreters_values(name: str, how: str, tmp_pat
         expected = [np.asarray(e) for e in leaves(network.expected(inputs))]
         for e, a in zip(expected, leaves(artifact.run(inputs)), strict=True):
             assert a.shape == e.shape
-            np.testing.assert_allclose(a, e, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(a, e, rtol=1e-4, atol=near(e))
         padded = [np.full(e.size + 64, CANARY, "float32") for e in expected]
         arrays = [np.ascontiguousarray(v) for v in inputs.values()]
         assert called(library, "net_run", length, [*arrays, *padded]) == 0
         for e, p in zip(expected, padded, strict=True):
-            np.testing.assert_allclose(p[: e.size], e.ravel(), rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(p[: e.size], e.ravel(), rtol=1e-4, atol=near(e))
             assert (p[e.size :] == CANARY).all()
 
 
@@ -86,7 +91,7 @@ def test_sanitizers_see_nothing_at_any_length(name: str, tmp_path: Path) -> None
     for length in (1, 2, BOUND // 2, BOUND):
         inputs = network.inputs(length)
         for e, a in zip(leaves(network.expected(inputs)), leaves(artifact.run(inputs)), strict=True):
-            np.testing.assert_allclose(a, e, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(a, e, rtol=1e-4, atol=near(e))
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -419,15 +424,46 @@ LARGE = {
         {"x": ("n<=8", 64, 56, 56)},
         {"w": (128, 64, 3, 3)},
     ),
+    "tiles": (
+        "def @main(%x: Tensor[(?, 28, 28, 64), float32], %w: Tensor[(3, 3, 64, 64), float32]) "
+        '{ nn.conv2d(%x, %w, padding=[1, 1], channels=64, kernel_size=[3, 3], data_layout="NHWC", kernel_layout="HWIO") }',
+        {"x": ("n<=8", 28, 28, 64)},
+        {"w": (3, 3, 64, 64)},
+    ),
+    "sound": (
+        "def @main(%x: Tensor[(1, ?, 128), float32], %w: Tensor[(3, 128, 128), float32]) "
+        '{ nn.conv1d(%x, %w, channels=128, kernel_size=[3], data_layout="NWC", kernel_layout="WIO") }',
+        {"x": (1, "9<=n<=4000", 128)},
+        {"w": (3, 128, 128)},
+    ),
+    "heads of images": (
+        "def @main(%x: Tensor[(?, 197, 768), float32]) { reshape(transpose(reshape(%x, newshape=[-1, 197, 12, 64]), "
+        "axes=[0, 2, 1, 3]), newshape=[-1, 197, 64]) }",
+        {"x": ("n<=8", 197, 768)},
+        {},
+    ),
+    "enlarged": (
+        "def @main(%x: Tensor[(?, 64, 16, 16), float32], %w: Tensor[(64, 32, 2, 2), float32]) "
+        '{ nn.conv2d_transpose(%x, %w, channels=32, kernel_size=[2, 2], strides=[2, 2], kernel_layout="IOHW") }',
+        {"x": ("n<=8", 64, 16, 16)},
+        {"w": (64, 32, 2, 2)},
+    ),
 }
 """Networks beyond the sizes from which on threads, caches and prefetches matter: text, shapes, weights."""
 
 
+OPEN = {"HalveProducts"}
+"""Stages that need to know the rows of a product: that of Strassen's algorithm."""
+
+
 @pytest.mark.parametrize("name", LARGE)
 def test_no_offer_of_a_strategy_depends_on_a_length(name: str) -> None:
-    """The strategy of the lowest estimate schedules the stage: none gives way to a slower one because it would need to know a length."""
+    """The strategy of the lowest estimate schedules the stage: none gives way to a slower one because it would need to know a length, and no
+    stage of the schedule leaves a kernel as it is for that reason."""
     text, shapes, weights = LARGE[name]
     params = {n: np.zeros(s, "float32") for n, s in weights.items()}
     report = irtool.build(parse(text), params, shapes=shapes, emit="c", mcpu="x86-64-v3").report
-    reasons = [k["reason"] for k in report["kernels"]]
+    reasons = [s["reason"] for k in report["kernels"] for s in k["stages"]]
     assert reasons and not [r for r in reasons if "depends on a length" in r]
+    assert all(k["stages"] for k in report["kernels"])
+    assert {q["stage"] for q in report["open_questions"]} <= OPEN

@@ -16,7 +16,12 @@ from irtool.tir.program import Program
 
 def explained(kernels: Iterable[Kernel]) -> str:
     return explain(
-        {"name": k.name, "stages": [asdict(s) for s in k.choice.stages], "strategy": k.choice.strategy} for k in kernels
+        {
+            "kernels": [
+                {"name": k.name, "stages": [asdict(s) for s in k.choice.stages], "strategy": k.choice.strategy}
+                for k in kernels
+            ]
+        }
     )
 
 

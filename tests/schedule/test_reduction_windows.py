@@ -19,7 +19,7 @@ from irtool.schedule.core.forms import substituted
 from irtool.schedule.pipeline import SCHEDULE
 from irtool.schedule.primitives import fuse, split
 from irtool.schedule.windows.phases import decompose_phases
-from irtool.schedule.windows.slice_domain import slice_domain
+from irtool.schedule.windows.slice_domain import Span, slice_domain
 from irtool.tir.expr import Const, Expr, Load, Var, const, post_order, substitute
 from irtool.tir.forms import Reduction, nest_of
 from irtool.tir.program import Program
@@ -146,7 +146,7 @@ def test_an_axis_that_no_operator_calls_a_window_is_none():
 def test_a_sliced_domain_has_the_same_windows_from_another_element_on():
     r = windowed()
     (y, _), (_, (k, _)) = r.loops[0], r.inner
-    (w,) = slice_domain(r, {y: range(5, 9), k: range(1, 3)}, {}).windows
+    (w,) = slice_domain(r, {y: Span.between(5, 9), k: Span.between(1, 3)}, {}).windows
     assert (w.stride, w.dilation, w.first.value) == (2, 1, 11)
 
 

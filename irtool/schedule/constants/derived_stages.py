@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Generic, Protocol, TypeVar
@@ -15,6 +14,7 @@ from ...tir.forms import AnyForm, Reduction, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.program import (
     TEMP,
+    OpenQuestion,
     Program,
     RunKernel,
     Slot,
@@ -136,8 +136,10 @@ def derive_stages(program: Program, target: VectorTarget, algorithm: Algorithm[A
         for k, of in rewriter.open_kernels():
             # A program without temporaries has no memory that a workspace could share.
             stack_limit = most - max(map(_temporary_bytes, of), default=0) if most else inf
-            with suppress(Undecided):
+            try:
                 _derive(k, of, target, algorithm, rewriter, stack_limit)
+            except Undecided as doubt:
+                program.questions.append(OpenQuestion("", k.name, str(doubt)))
 
 
 def _temporary_bytes(run: RunKernel) -> int:

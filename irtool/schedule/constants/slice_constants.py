@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...symbolic_int import as_integer
+from ...symbolic_int import as_integer, bound, is_known
 from ...tir.expr import Expr, Load, const
 from ...tir.forms import AnyForm, Map, Reduction, rewrite_form
 from ...tir.kernel import Kernel
@@ -101,14 +101,16 @@ def _range(i: Expr, size: int, simplify: Simplifier, form: Map | Reduction) -> r
     terms, rest = simplify.linear(i)
     extents: dict[Expr, int] = dict((*form.loops, *form.inner))
     if len(terms) <= 1 and terms.keys() <= extents.keys():
-        step, count = next(((as_integer(k), extents[v]) for v, k in terms.items()), (1, 1))
-        exact = range(as_integer(rest), as_integer(rest) + step * count, step)
-        if min(exact[0], exact[-1]) >= 0 and max(exact[0], exact[-1]) < size:
-            return exact
+        step, count = next(((as_integer(k), bound(extents[v])) for v, k in terms.items()), (1, 1))
+        first = as_integer(rest)
+        if is_known(first) and is_known(step):
+            exact = range(first, first + step * count, step)
+            if min(exact[0], exact[-1]) >= 0 and max(exact[0], exact[-1]) < size:
+                return exact
     low, high = simplify.range(simplify(i))
     if math.isinf(low) or math.isinf(high):
         return None
-    return range(max(0, as_integer(low)), min(size, as_integer(high) + 1))
+    return range(max(0, -bound(-as_integer(low))), min(size, bound(as_integer(high)) + 1))
 
 
 def _in_range(i: Expr, a: range, simplify: Simplifier) -> Expr:

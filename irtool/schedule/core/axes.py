@@ -6,10 +6,12 @@ for c: … x[c // 16, c % 16] …  (blocks)            ⇒   for c_b, c_i: … x
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from itertools import chain
 from math import gcd
 
+from ...symbolic_int import holds
 from ...tir.expr import Binary, Const, Expr, Load, Var, children, post_order
 from ...tir.simplify import Simplifier
 from ..cost.machine import FEWEST_LANES, SHORTEST_PERIOD
@@ -118,7 +120,7 @@ def split_periods(m: Map) -> Map:
     for v, extent in m.loops:
         indices = chain.from_iterable(e.indices for e in loads(*(s.value for s in m.stores)))
         factor = _divisor(simplifier(m.loops), list(indices), v, extent)
-        if factor >= SHORTEST_PERIOD:
+        if holds(operator.ge, factor, SHORTEST_PERIOD):
             m = split(Block.of(m), v, [extent // factor, factor], [f"{v.name}_p", v.name]).result()
     return m
 
@@ -146,7 +148,7 @@ def _divisor(simplify: Simplifier, positions: Sequence[Expr], v: Var, extent: in
                 if block and (extent % c or first % c):
                     c = gcd(c, extent, first, *(n for x, n in terms.items() if x is not v))
                     c = c if c >= FEWEST_LANES else 0
-                if c and extent % c == 0 and extent > c:
+                if c and extent % c == 0 and extent != c:
                     return c
     return 0
 

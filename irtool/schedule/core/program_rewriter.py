@@ -13,7 +13,17 @@ from typing import Any
 from ...steps import counted
 from ...symbolic_int import Undecided
 from ...tir.kernel import Kernel
-from ...tir.program import CONSTANT, Derivation, Program, RunKernel, Slot, constants_in_use, kernels_in_use, runs_of
+from ...tir.program import (
+    CONSTANT,
+    Derivation,
+    OpenQuestion,
+    Program,
+    RunKernel,
+    Slot,
+    constants_in_use,
+    kernels_in_use,
+    runs_of,
+)
 
 _Calls = list[RunKernel]
 
@@ -79,14 +89,15 @@ class ProgramRewriter:
 def replace_kernels(program: Program, change: Callable[[Kernel], Kernel], finished: bool = False) -> None:
     """Replaces every kernel by `change(kernel)`, in its calls too; finished kernels only if `finished` is true.
 
-    A kernel stays as it is if the change would need to know a length that only the run knows.
+    A kernel stays as it is if the change would need to know a length that only the run knows; the program notes the question.
     """
     runs = runs_of(program)
     for n, k in enumerate(counted("kernels", tuple(program.kernels))):
         if not k.finished or finished:
             try:
                 changed = change(k)
-            except Undecided:
+            except Undecided as doubt:
+                program.questions.append(OpenQuestion("", k.name, str(doubt)))
                 continue
             program.kernels[n] = changed
             for s in runs.get(k, ()):

@@ -15,7 +15,7 @@ from ..cost.row_choice import row_count
 from ..primitives import compute_in_bands, tracing
 from ..primitives.base import watched_stage
 from ..scripts.script import entry_for
-from ..strategies.base import Stage, offers_for
+from ..strategies.base import Stage, offers_for, refusal
 from ..windows.bands import Banded, choose_rows
 
 
@@ -72,18 +72,20 @@ class _Scheduler:
         stage = Stage(
             form, self.target, self.rows, self.same, kernel=self.name, number=number, main=number == self.main
         )
-        offers, refused = offers_for(stage), ""
+        refusals: list[str] = []
+        offers = offers_for(stage, refusals)
         for strategy, candidate in offers:
             try:
                 with tracing() as trace, watched_stage(self.name, number, strategy.name, candidate.reason, form):
                     body = strategy.apply(stage, candidate)
                 break
             except Undecided as error:
-                doubt, refused = error, refused or f"; {strategy.name} depends on a length: {error}"
+                doubt = error
+                refusals.append(refusal(strategy, error))
         else:
             raise doubt
         estimates = tuple((s.name, offer.cost * stage.work) for s, offer in offers if math.isfinite(offer.cost))
-        reason = candidate.reason + refused
+        reason = "; ".join([candidate.reason, *refusals])
         self.choices.append(StageChoice(number, strategy.name, reason, (*before, *trace), estimates))
         self.work.append(stage.work)
         buffers, nest = workspace(body)

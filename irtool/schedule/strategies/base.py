@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from ...diagnostics import UsageError
 from ...plugin.origin import is_outside
 from ...plugin.registry import Registry
-from ...symbolic_int import bound, none_if_undecided
+from ...symbolic_int import Undecided, bound
 from ...tir.expr import Expr
 from ...tir.forms import AnyForm, LoopForm, Steps, TupleReduction
 from ...tir.stmt import Buffer, Stmt
@@ -222,20 +222,35 @@ def strategy(name: str, override: bool = False) -> Callable[[type[Strategy]], ty
     return register
 
 
-def offers_for(stage: Stage) -> list[tuple[Strategy, Candidate]]:
+def offers_for(stage: Stage, refusals: list[str] | None = None) -> list[tuple[Strategy, Candidate]]:
     """The candidates that compete for a stage, cheapest first: those of the highest level at which any strategy supports it.
 
-    Every stage has one; raises UsageError if the only one is switched off.
+    Every stage has one; raises UsageError if the only one is switched off. `refusals` gets a line for each strategy that would need to
+    know a length that only the run knows.
     """
     note_stage(stage)
     every = sorted(_enabled(), key=lambda s: (-s.plevel, s.name))
     for _, level in groupby(every, key=lambda s: s.plevel):
-        offers = [(s, offer) for s in level if (offer := none_if_undecided(s.choose)(stage)) is not None]
+        offers = []
+        for s in level:
+            try:
+                offer = s.choose(stage)
+            except Undecided as doubt:
+                if refusals is not None:
+                    refusals.append(refusal(s, doubt))
+                continue
+            if offer is not None:
+                offers.append((s, offer))
         if offers:
             return sorted(offers, key=lambda o: o[1].cost)
     if off := switched_off():
         raise UsageError(f"no strategy is left for stage {stage.number} of {stage.kernel}: {', '.join(off)} is off")
     raise AssertionError("loops are for every stage")
+
+
+def refusal(strategy: Strategy, doubt: Undecided) -> str:
+    """The reason for which a strategy does not schedule a stage."""
+    return f"{strategy.name} depends on a length: {doubt}"
 
 
 def choose_strategy(stage: Stage) -> tuple[Strategy, Candidate]:

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ...symbolic_int import estimate, is_known
 from ...tir.expr import Const, Expr, Load, Var, substitute
 from ...tir.stmt import Buffer, For, Scope, Stmt, Store, seq
 from ...tir.vector_target import VectorTarget
@@ -48,6 +49,7 @@ class _Rows:
         return Band(self.axis, self.loop, rows, self.stride, self.stride * (rows - 1) + self.reach + 1)
 
 
+@estimate
 def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | None:
     """The bands of the copy that the reduction reads; None if it cannot be cut, or is small."""
     b = copy.stores[0].buffer
@@ -58,6 +60,8 @@ def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | No
         return None
     for window_rows in _rows(copy, reader, read):
         extent = reader.loops[window_rows.loop][1]
+        if not is_known(extent):
+            continue
         rest = math.prod(size for _, size in reader.loops[window_rows.loop + 1 :])
         row_bytes = b.nbytes // b.shape[window_rows.axis]
         least = -(-target.band_results // max(1, rest))
@@ -100,6 +104,8 @@ def _rows(copy: Map, reader: Reduction, read: Load) -> Iterator[_Rows]:
         loop, stride = spatial[0]
         if stride >= 1 and min(inner.values()) >= 0:
             reach = sum(k * (n - 1) for v, k in inner.items() for x, n in reader.inner if x is v)
+            if not is_known(reach):
+                continue
             yield _Rows(axis, loop, stride, reach)
 
 

@@ -28,7 +28,7 @@ from ..core.guards import extract_predicates
 from ..cost.machine import FEWEST_RESULTS, LOOKED_AT, MOST_LEFT, WRITTEN_OUT
 from .degenerate_loops import solve_steps
 from .padded_copy import without_padded_copy
-from .slice_domain import slice_domain
+from .slice_domain import Span, slice_domain
 
 
 @dataclass(frozen=True)
@@ -178,11 +178,11 @@ def ranges_of(guards: Sequence[Expr], simplify: Simplifier, axis: Axis, extents:
 
 def _part(r: Reduction, chosen: Mapping[Axis, Range]) -> AnyForm:
     """The results of one part."""
-    spans = {a.step: range(x.first_step, x.end_step) for a, x in chosen.items()}
-    spans.update((a.position, range(x.first, x.end)) for a, x in chosen.items() if a.position is not None)
-    steps = {v: spans.get(v, range(n)) for v, n in r.inner}
-    single = [v for v in steps if len(steps[v]) == 1]
-    part = slice_domain(r, spans, {v: steps[v].start for v in single[: len(r.inner) - 1]})  # one loop remains
+    spans = {a.step: Span.between(x.first_step, x.end_step) for a, x in chosen.items()}
+    spans.update((a.position, Span.between(x.first, x.end)) for a, x in chosen.items() if a.position is not None)
+    steps = {v: spans.get(v, Span(0, n)) for v, n in r.inner}
+    single = [v for v in steps if steps[v].count == 1]
+    part = slice_domain(r, spans, {v: steps[v].first for v in single[: len(r.inner) - 1]})  # one loop remains
     return part if all(x.work for x in chosen.values()) else _initial(part)
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...symbolic_int import is_known
 from ...tir.expr import Const, Expr, Load, Var, const, post_order, rewrite, substitute
 from ...tir.forms import AnyForm, Loop, TupleReduction
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer, Store
 from ..core.affine import simplifier
 from ..core.forms import Map, Reduction
-from .slice_domain import slice_domain
+from .slice_domain import Span, slice_domain
 
 
 def axis_of_windows(form: AnyForm) -> Loop | None:
-    """The axis of results along which the windows of a reduction differ; None unless there is exactly one."""
+    """The axis of results along which the windows of a reduction differ; None unless there is exactly one, of a known extent."""
     if not isinstance(form, TupleReduction) or len(form.accs) != 1 or form.condition is None or len(form.inner) != 1:
         return None
     used = [x for x in form.loops if any(e is x[0] for e in post_order(form.condition))]
-    return used[0] if len(used) == 1 else None
+    return used[0] if len(used) == 1 and all(is_known(n) for _, n in (*used, *form.inner)) else None
 
 
 def peel_windows(form: TupleReduction, along: Loop) -> list[Reduction] | None:
@@ -32,7 +33,7 @@ def peel_windows(form: TupleReduction, along: Loop) -> list[Reduction] | None:
         size = _window(form.condition, axis, n, step, steps)
         if not size:
             return None
-        reductions.append(slice_domain(r, {step: range(size)}, {axis: n}))
+        reductions.append(slice_domain(r, {step: Span(0, size)}, {axis: n}))
     return reductions
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
-from ...symbolic_int import as_integer
+from ...symbolic_int import as_integer, estimate
 from ...tir.expr import Binary, Const, Expr, Var, post_order, substitution, variables
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.kernel import Kernel
@@ -29,7 +29,7 @@ from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier
 from ..cost.machine import WRITTEN_OUT
 from .padded_copy import inline_padding
-from .slice_domain import slice_domain
+from .slice_domain import Span, slice_domain
 
 
 def decompose_phases(kernel: Kernel) -> Kernel:
@@ -51,6 +51,7 @@ def decompose_phases(kernel: Kernel) -> Kernel:
     return kernel
 
 
+@estimate
 def stores_vectors(kernel: Kernel, target: VectorTarget, blocks: bool) -> bool:
     """True if every reduction of a kernel has a loop whose results fill at least half a vector of contiguous elements.
 
@@ -107,7 +108,7 @@ def _by_remainders(m: Map) -> Iterator[Map]:
     if not divided or math.prod(d for _, _, d in divided) > WRITTEN_OUT or any(n < d for _, n, d in divided):
         return
     for first in product(*(range(d) for _, _, d in divided)):
-        yield slice_domain(m, {v: range(k, n, d) for (v, n, d), k in zip(divided, first)}, {})
+        yield slice_domain(m, {v: Span.between(k, n, d) for (v, n, d), k in zip(divided, first)}, {})
 
 
 def _joined(m: Map, sources: Mapping[Buffer, Reduction]) -> Reduction | None:
@@ -125,7 +126,7 @@ def _joined(m: Map, sources: Mapping[Buffer, Reduction]) -> Reduction | None:
     extents, counts = dict(r.loops), dict(m.loops)
     values: dict[Expr, Expr] = {}
     fixed: dict[Var, int] = {}
-    spans: dict[Var, range] = {}
+    spans: dict[Var, Span] = {}
     for own, i in zip(between.indices, reads[0].indices):
         terms, first = simplify.linear(i)
         if isinstance(own, Const):
@@ -139,10 +140,10 @@ def _joined(m: Map, sources: Mapping[Buffer, Reduction]) -> Reduction | None:
             (v, step), *more = terms.items()
             if more or step != 1 or not isinstance(v, Var) or v in values:
                 return None
-            spans[own] = range(as_integer(first), as_integer(first) + counts[v])
+            spans[own] = Span(as_integer(first), counts[v])
             values[v] = own - as_integer(first)
     inside = all(0 <= n < extents[v] for v, n in fixed.items()) and all(
-        x.start >= 0 and x.stop <= extents[v] for v, x in spans.items()
+        x.first >= 0 and x.end <= extents[v] for v, x in spans.items()
     )
     if not inside or {*values} != {*counts} or {*fixed, *spans} != {*extents}:
         return None

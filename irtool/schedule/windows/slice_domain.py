@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from ...tir.expr import Expr, Load, Var, const, rewrite, substitution
@@ -13,9 +14,28 @@ from ...tir.windows import renamed_taps
 AnyDomain = TypeVar("AnyDomain", Map, Reduction)
 
 
+@dataclass(frozen=True)
+class Span:
+    """`count` steps of a loop, evenly spaced by `step`, from `first` on. Python's `range` would drop the formula of a length."""
+
+    first: int
+    count: int
+    step: int = 1
+
+    @staticmethod
+    def between(first: int, end: int, step: int = 1) -> Span:
+        """The steps from `first` on that are less than `end`, which is not less than `first`."""
+        return Span(first, -(-(end - first) // step), step)
+
+    @property
+    def end(self) -> int:
+        """The step behind the last one."""
+        return self.first + self.count * self.step
+
+
 def slice_domain(
     form: AnyDomain,
-    spans: Mapping[Var, range],
+    spans: Mapping[Var, Span],
     fixed: Mapping[Var, int | Expr],
     guards: Sequence[Expr] = (),
 ) -> AnyDomain:
@@ -24,15 +44,15 @@ def slice_domain(
     Variables in `fixed` have a constant value, or one computed from others, and no loop. Variables and the accumulator are fresh;
     among a reduction's guards, those in `guards` stay.
     """
-    span = {v: spans.get(v, range(n)) for v, n in (*form.loops, *form.inner) if v not in fixed}
+    span = {v: spans.get(v, Span(0, n)) for v, n in (*form.loops, *form.inner) if v not in fixed}
     fresh = {v: Var(v.name, v.dtype) for v in span}
-    simplify = Simplifier({fresh[v]: (0, len(steps) - 1) for v, steps in span.items()})
-    memo: dict[Expr, Expr] = {v: fresh[v] * steps.step + steps.start for v, steps in span.items()}
+    simplify = Simplifier({fresh[v]: (0, steps.count - 1) for v, steps in span.items()})
+    memo: dict[Expr, Expr] = {v: fresh[v] * steps.step + steps.first for v, steps in span.items()}
     begun = substitution(memo)
     memo.update((v, begun(e) if isinstance(e, Expr) else const(e, v.dtype)) for v, e in fixed.items())
 
     def loops(old: Sequence[Loop]) -> tuple[Loop, ...]:
-        return tuple((fresh[v], len(span[v])) for v, _ in old if v in span)
+        return tuple((fresh[v], span[v].count) for v, _ in old if v in span)
 
     if isinstance(form, Map):
         moved = substitution(memo)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ....symbolic_int import as_integer
+from ....symbolic_int import as_integer, is_known
 from ....tir.expr import Binary, Const, Expr, Var, const, post_order, rewrite, substitute
 from ....tir.shuffles import find_shuffle
 from ....tir.simplify import Simplifier
@@ -37,12 +37,16 @@ def uneven_axis(
     """The parts of an axis whose vectors of `lanes` elements read the irregular offsets `indices` by a few reads each; None if
     they cannot.
 
-    Vectors of a fused axis are never all unrolled: its rows have regular offsets.
+    Vectors of a fused axis are never all unrolled: its rows have regular offsets. The ends of an axis whose extent only the run knows have
+    no vectors of their own.
     """
     extent = next(n for x, n in loops if x is v)
     if not indices:
         return UnevenAxis([0, extent], 1)
     simplify = simplifier(loops)
+    if not is_known(extent):
+        periods = [_period(p, v, loops, lanes) for p in indices if not _clips(p, v)]
+        return UnevenAxis([0, extent], math.lcm(*periods)) if len(periods) == len(indices) and all(periods) else None
     whole = extent // lanes * lanes
     ends = _clipped_ends(indices, v, extent, lanes, simplify)
     if ends is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ....symbolic_int import ascending, bound
+from ....symbolic_int import ascending, bound, is_known
 from ....tir import dtypes
 from ....tir.expr import Expr, Load, Select, Var, const, post_order, substitute
 from ....tir.simplify import Simplifier
@@ -71,7 +71,7 @@ def choose_ranges(m: Map, lanes: int) -> Ranges | None:
     for v in along:
         on_both = [c for c in conditions if depends(c, v)]
         for w, steps in m.loops:
-            if w is v or bound(steps) > LOOKED_AT or not any(depends(c, w) for c in on_both):
+            if w is v or not is_known(steps) or steps > LOOKED_AT or not any(depends(c, w) for c in on_both):
                 continue
             ranges = _ranges_of(m, v, w, steps)
             with untraced():
