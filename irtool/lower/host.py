@@ -27,6 +27,7 @@ from .objects import apply_function
 from .recursion import frames_on_stack
 from .shared import ModuleLowering
 from .states import keep_states
+from .value_lengths.order import require_set_before_use
 
 
 class DependsOnValues(IrError):
@@ -47,6 +48,8 @@ def lower_module(module: Module, entries: Iterable[str] = ("main",), target: Vec
     if whole.problems:
         kind = DependsOnValues if whole.depends_on_values else IrError
         raise kind(list(dict.fromkeys(whole.problems)))
+    for f in functions.values():
+        require_set_before_use(f)
     functions = frames_on_stack(functions, names)
     functions = loop_tail_calls(functions, names)
     bind_constant_arguments(functions, names)

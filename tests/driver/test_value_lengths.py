@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.diagnostics import IrError, ToolError, UsageError
-from irtool.symbolic_int import shifted
+from irtool.diagnostics import InternalError, IrError, ToolError, UsageError
+from irtool.lower.value_lengths.order import require_set_before_use
+from irtool.symbolic_int import Symbol, shifted, symbolic
+from irtool.tir.program import Branch, CopySlot, HostFunction, SetLengths, Slot
 from tests.driver.lengths import files
 from tests.driver.programs import compile_c, parse, run
 from tests.driver.value_lengths import NETWORKS, Network, leaves
@@ -155,6 +157,26 @@ def test_more_of_the_best_than_there_are_is_an_error() -> None:
         network.expected(inputs)
     with pytest.raises(ToolError, match="a value decides an extent that is outside of its bounds"):
         network.build(vector=False).run(inputs)
+
+
+def test_a_length_that_is_used_before_it_is_set_is_a_bug_that_is_seen() -> None:
+    n = symbolic("count_0", 0, 5)
+    padded, cut, count = Slot("padded", (5,), "float32"), Slot("cut", (n,), "float32"), Slot("count", (1,), "int64")
+    setting, use = SetLengths(count, (Symbol("count_0", 0, 5),), (0,)), CopySlot(padded, cut)
+    arms = [Branch(count, [setting, use], []), Branch(count, [setting], [setting])]
+    for body, is_right in (
+        ([setting, use], True),
+        ([arms[0]], True),
+        ([arms[1], use], True),
+        ([use, setting], False),
+        ([arms[0], use], False),
+    ):
+        function = HostFunction("f", [], [], body, lengths=(Symbol("count_0", 0, 5),))
+        if is_right:
+            require_set_before_use(function)
+        else:
+            with pytest.raises(InternalError, match="@f uses count_0 before a step sets it"):
+                require_set_before_use(function)
 
 
 def test_a_c_program_reads_the_extents(tmp_path: Path) -> None:
