@@ -67,19 +67,26 @@ def from_onnx(
 
     Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an unknown input, and where the package `onnx` is missing.
     """
-    with rare_collections():
-        if not isinstance(model, Model):
-            model = read_model(*load_model(model))
-        check_calls(model)
-        missing = unsupported(model)
-        if missing:
-            raise IrError(missing)
-        known_shapes, known_dims = read_given(shapes or {}, dims or {})
-        known_dims = with_formulas(model, known_dims)
-        values, say = values or {}, say or _warn
-        if open_extents:
-            model = with_ranks(model, {*known_shapes, *values}, conversion_with(known_shapes, known_dims, values), say)
-        return _run(_Importer(model, known_shapes, known_dims, constants, values, progress, say, open_extents))
+    said: list[Diagnostic] = []
+    try:
+        with rare_collections():
+            if not isinstance(model, Model):
+                model = read_model(*load_model(model))
+            check_calls(model)
+            missing = unsupported(model)
+            if missing:
+                raise IrError(missing)
+            known_shapes, known_dims = read_given(shapes or {}, dims or {})
+            known_dims = with_formulas(model, known_dims)
+            values, say = values or {}, say or said.append
+            if open_extents:
+                model = with_ranks(
+                    model, {*known_shapes, *values}, conversion_with(known_shapes, known_dims, values), say
+                )
+            return _run(_Importer(model, known_shapes, known_dims, constants, values, progress, say, open_extents))
+    finally:
+        for d in said:
+            warnings.warn("\n".join((str(d), *d.notes, d.help)), stacklevel=2)
 
 
 def _run(importer: _Importer) -> Imported:
@@ -131,10 +138,6 @@ def conversion_with(
         return importer.waiting
 
     return convert
-
-
-def _warn(d: Diagnostic) -> None:
-    warnings.warn("\n".join((str(d), *d.notes, d.help)), stacklevel=4)
 
 
 Imported = tuple[Module, dict[str, "np.ndarray"]]
