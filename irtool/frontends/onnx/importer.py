@@ -67,7 +67,7 @@ def from_onnx(
 
     Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an unknown input, and where the package `onnx` is missing.
     """
-    said: list[Diagnostic] = []
+    messages: list[Diagnostic] = []
     try:
         with rare_collections():
             if not isinstance(model, Model):
@@ -78,14 +78,14 @@ def from_onnx(
                 raise IrError(missing)
             known_shapes, known_dims = read_given(shapes or {}, dims or {})
             known_dims = with_formulas(model, known_dims)
-            values, say = values or {}, say or said.append
+            values, say = values or {}, say or messages.append
             if open_extents:
                 model = with_ranks(
                     model, {*known_shapes, *values}, conversion_with(known_shapes, known_dims, values), say
                 )
             return _run(_Importer(model, known_shapes, known_dims, constants, values, progress, say, open_extents))
     finally:
-        for d in said:
+        for d in messages:
             warnings.warn("\n".join((str(d), *d.notes, d.help)), stacklevel=2)
 
 
