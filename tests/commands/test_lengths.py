@@ -205,4 +205,4 @@ def test_other_commands_take_lengths(words: tuple[str, ...], text: str, net: str
 
 def test_a_command_that_needs_a_number_says_so(net: str) -> None:
     code, _, err = irtool("export", net, "--to", "relax", "-o", "net.py", "--dim", "seq<=20")
-    assert code == 1 and "depends on a length that a run decides" in err and "say the length" in err
+    assert code == 1 and "@main has lengths with bounds, seq" in err and "help: export the module with these" in err

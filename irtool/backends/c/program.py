@@ -164,8 +164,6 @@ class _Writer:
         # Units are compiled while later kernels are written: what is in all of them is known before.
         self.region_bytes = max(region_bytes(p, options.region_size) for p in (program, *program.lesser))
         self.units = Units(name, self._tools, options.unit_length, options.unit_done)
-        # Units are handed out while variants are written, and each has the runtime parts that it needs.
-        self.region_bytes = max(region_bytes(p, options.region_size) for p in (program, *program.lesser))
         self.variants = self._variants(options.levels)
         if program.lesser:
             self.levels = [v.level for v in self.variants if v.level is not None]

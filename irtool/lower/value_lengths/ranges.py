@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...deferred import np
-from ...ir import Call, Constant, Expr, If, Let, MissingData, Op, TensorType, Tuple, TupleGetItem, post_order
+from ...ir import Call, Constant, Expr, If, Let, MissingData, Op, TensorType, Tuple, TupleGetItem, TupleType, post_order
 from ...ir.dims import is_number
 from ...ops.base import is_call_to
 from ...ops.reduce import reduce_axes
@@ -503,9 +503,10 @@ def _field(e: TupleGetItem) -> Ranges:
     if name == "length.positions" and count is not None:
         return Range(0, count)
     if name == "vision.all_class_non_max_suppression":
-        t = e.tuple.checked_type.fields[e.index]  # type: ignore[union-attr]  # a tuple has a field there
-        rows = e.tuple.checked_type.fields[0]  # type: ignore[union-attr]
-        counts = e.index == 2 or (e.index == 1 and len(t.shape) == 1)  # type: ignore[union-attr]
+        of_tuple = e.tuple.checked_type
+        assert isinstance(of_tuple, TupleType)
+        rows, t = of_tuple.fields[0], of_tuple.fields[e.index]
+        counts = e.index == 2 or (e.index == 1 and isinstance(t, TensorType) and len(t.shape) == 1)
         extent = rows.shape[-2] if isinstance(rows, TensorType) else None
         return Range(0, extent) if counts and isinstance(extent, int) else UNKNOWN
     if name == "vision.non_max_suppression" and e.index == 1:
