@@ -106,8 +106,12 @@ def prepare(
     )
 
 
+class UnboundedExtents(IrError):
+    """Extents that follow from values, which nothing bounds."""
+
+
 def lengths_of_values(module: Module, fresh: Fresh) -> Module:
-    """The module with lengths in the place of extents that follow from values. Raises IrError for those that nothing bounds."""
+    """The module with lengths in the place of extents that follow from values. Raises UnboundedExtents for those that nothing bounds."""
     from ..lower.value_lengths.rewriting import with_value_lengths
 
     problems = len(fresh.problems)
@@ -116,7 +120,7 @@ def lengths_of_values(module: Module, fresh: Fresh) -> Module:
     fresh.bound(value_bounds(main))
     module = with_value_lengths(module, "main", fresh)
     if len(fresh.problems) > problems:
-        raise IrError(fresh.problems[problems:])
+        raise UnboundedExtents(fresh.problems[problems:])
     return module
 
 

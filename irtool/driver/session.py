@@ -134,12 +134,9 @@ class Session:
         """The built files, or, if the build `may_wait` until shapes are known, an artifact that builds them then."""
         # Not needed for a build that the cache has, and slow to import.
         from ..infer import require_types
-        from ..lower.host import DependsOnValues
         from ..ops.onnx_node import settle_waiting
-        from .emission import emit_files
         from .parameters import bind_weights
-        from .prepare import is_dynamic, prepare_entries
-        from .refusals import located
+        from .prepare import is_dynamic
 
         options = self.options
         module = build_input.module()
@@ -161,25 +158,9 @@ class Session:
                 options.backend.machine().resized(dict(options.sizes)),
             )
             source = lowered.module
-        try:
-            prepared = prepare_entries(source, options, self.instruments)
-        except IrError as error:
-            if type(error) is not IrError:
-                raise
-            raise IrError(located(d, source, options.entries[0]) for d in error.diagnostics) from error
-        if may_wait and is_dynamic(prepared):
-            return _deferred(
-                source, options, "shapes are not known: it is compiled when it runs, for those of its inputs"
-            )
-        try:
-            emission = emit_files(prepared, source, module, options, work, self.instruments)
-        except UsageError:
-            raise  # of no place in the module
-        except IrError as error:
-            if may_wait and isinstance(error, DependsOnValues):
-                why = error.diagnostics[0].message
-                return _deferred(source, options, f"it is compiled when it runs, for the values of its inputs: {why}")
-            raise type(error)(located(d, source, options.entries[0]) for d in error.diagnostics) from error
+        emission = self._files(source, module, work, may_wait)
+        if isinstance(emission, Artifact):
+            return emission
         if options.precision != EXACT:
             measured = None
             if self.measures and emission.failure is None and not is_dynamic(source):
@@ -193,6 +174,51 @@ class Session:
             if lowered.unchanged[0]:
                 emission.notes = (*emission.notes, f"note: {unchanged_sentence(options.precision, *lowered.unchanged)}")
         return emission
+
+    def _files(self, source: Module, module: Module, work: Path, may_wait: bool) -> Emission | Artifact:
+        """The files of a module with weights; or, if the build `may_wait`, an artifact that builds them when it runs.
+
+        Modules without lengths in their parameters wait for shapes that follow from values, and that nothing bounds.
+        """
+        from ..infer.lengths import symbols_of_params
+        from ..lower.host import DependsOnValues
+        from .emission import emit_files
+        from .prepare import UnboundedExtents, is_dynamic, prepare_entries
+        from .refusals import located
+
+        options, entry = self.options, self.options.entries[0]
+        waits_for_shapes = may_wait and not any(symbols_of_params(f) for f in source.relay_functions.values())
+        try:
+            prepared = prepare_entries(source, options, self.instruments)
+        except (UnboundedExtents, Undecided) as doubt:
+            if waits_for_shapes:
+                return _deferred(source, options, UNKNOWN_SHAPES)
+            if isinstance(doubt, Undecided):
+                raise
+            raise IrError(located(d, source, entry) for d in doubt.diagnostics) from doubt
+        except IrError as error:
+            if type(error) is not IrError:
+                raise
+            raise IrError(located(d, source, entry) for d in error.diagnostics) from error
+        if may_wait and is_dynamic(prepared):
+            return _deferred(source, options, UNKNOWN_SHAPES)
+        try:
+            return emit_files(prepared, source, module, options, work, self.instruments)
+        except Undecided:
+            if waits_for_shapes:
+                return _deferred(source, options, UNKNOWN_SHAPES)
+            raise
+        except UsageError:
+            raise  # of no place in the module
+        except IrError as error:
+            if may_wait and isinstance(error, DependsOnValues):
+                why = error.diagnostics[0].message
+                return _deferred(source, options, f"it is compiled when it runs, for the values of its inputs: {why}")
+            raise type(error)(located(d, source, entry) for d in error.diagnostics) from error
+
+
+UNKNOWN_SHAPES = "shapes are not known: it is compiled when it runs, for those of its inputs"
+"""The warning of a build that waits for its inputs."""
 
 
 def _length_error(doubt: Undecided, options: Options) -> IrError:

@@ -17,11 +17,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ..diagnostics import InternalError
+from ..symbolic_int import holds
 from . import dtypes
 from .expr import (
     Binary,
@@ -160,7 +162,7 @@ class _Verifier:
             elif isinstance(s, For | Let):
                 yield from self.bind(s)
                 stack.append((None, False, s.var, ()))
-                if isinstance(s, For) and isinstance(s.extent, Const) and s.extent.value <= 0:
+                if isinstance(s, For) and isinstance(s.extent, Const) and holds(operator.le, s.extent.value, 0):
                     below = None
                 inner = inner or (isinstance(s, For) and not _runs(s))
             elif isinstance(s, Allocate):
@@ -360,7 +362,7 @@ def _copied(value: Expr) -> set[Any]:
 
 def _runs(s: For) -> bool:
     """True if the loop surely has an iteration."""
-    return isinstance(s.extent, Const) and s.extent.value > 0
+    return isinstance(s.extent, Const) and holds(operator.gt, s.extent.value, 0)
 
 
 def _type_problems(e: Expr) -> Iterator[str]:

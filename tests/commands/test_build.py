@@ -282,7 +282,7 @@ def test_help_names_every_option_of_build(irtool) -> None:
 
     text = irtool("build", "--help").stdout
     renamed = {"opt_level": "-O", "out_dir": "-o", "inputs": "--input", "flags": "--target"}
-    renamed |= {"shapes": "--shape", "dims": "--dim"}
+    renamed |= {"shapes": "--shape", "dims": "--dim", "states": "--state"}
     renamed |= {"required_pass": "--require-pass", "disabled_pass": "--disable-pass", "config": "--pass-config"}
     renamed |= {"calibration": "--calibrate"}
     hidden = {"module", "instruments"}

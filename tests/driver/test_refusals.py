@@ -49,36 +49,6 @@ def test_dynamic_dimensions_name_the_flag_of_each_parameter() -> None:
     ]
 
 
-def test_a_function_chosen_with_an_effect_is_refused() -> None:
-    diagnostics = unsupported(
-        parse(
-            """
-def @main(%b: bool, %x: Tensor[(2), float32]) {
-  let %r = ref(%x);
-  let %f = if (%b) { let %u = ref_write(%r, exp(%x)); fn (%z: Tensor[(2), float32]) { add(%z, %x) } }
-           else { fn (%z: Tensor[(2), float32]) { %z } };
-  add(%f(%x), ref_read(%r))
-}
-"""
-        )
-    )
-    (chosen,) = [d for d in diagnostics if "function" in d.message]
-    assert chosen.span is not None
-
-
-def test_data_chosen_by_an_input_is_refused_once() -> None:
-    diagnostics = unsupported(
-        parse(
-            """
-type Option[A] { Some(A), None, }
-def @pick(%b: bool, %x: Tensor[(4), float32]) -> Option[Tensor[(4), float32]] { if (%b) { Some(%x) } else { None } }
-def @main(%x: Tensor[(4), float32], %b: bool) { match (@pick(%b, %x)) { Some(%v) => exp(%v), None => %x, } }
-"""
-        )
-    )
-    assert len(diagnostics) == 1 and diagnostics[0].span is not None
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -121,10 +121,10 @@ def test_lengths_of_callers_and_of_values_meet(tmp_path: Path) -> None:
                 np.testing.assert_allclose(a, e, rtol=1e-5)
 
 
-def test_extents_that_nothing_bounds_are_named_with_their_place() -> None:
+def test_extents_that_nothing_bounds_are_named_with_their_place(tmp_path: Path) -> None:
     text = 'def @main(%n: Tensor[(2), int64]) {\n  dyn.full(1f, %n, shape=None, dtype="float32")\n}'
     with pytest.raises(IrError) as refused:
-        irtool.build(parse(text), out_dir=None, emit="c")
+        irtool.build(parse(text), out_dir=tmp_path, emit="c")
     (first, *_) = refused.value.diagnostics
     assert first.message.startswith("shape[0] of dyn.full follows from values, and nothing says how large it may be")
     assert first.span is not None and "--dim 'count_0<=512'" in (first.help or "")

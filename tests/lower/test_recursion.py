@@ -27,7 +27,7 @@ from irtool.tir.program import (
     steps,
 )
 from irtool.tir.region import Pop, Push, Resume
-from tests.lower.test_loops import Writer, kernel, number_of, slot
+from tests.lower.drawn_functions import Writer, kernel, number_of, slot
 
 
 class RecursiveWriter(Writer):

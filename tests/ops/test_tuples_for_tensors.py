@@ -18,7 +18,7 @@ from irtool.ops.known import Known
 
 pytestmark = pytest.mark.promise("refused by type")
 
-ANY_VALUE = {"debug", "device_copy", "memory.kill", "on_device"}
+ANY_VALUE = {"debug", "device_copy", "length.set", "memory.kill", "on_device"}
 """Operators that take values of any type, beside those of `annotation`."""
 
 

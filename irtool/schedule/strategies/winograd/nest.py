@@ -98,8 +98,9 @@ class _Nest:
             block, filters = Var("block"), Var("filters")
             first = p.first + block * t.tiles
             groups = self.conv.filters[1] // t.filters
+            transformed = windows.transform(first, p.size)
             multiplied = For(filters, groups, self._multiply(windows.data, const(0), first, filters, p.size))
-            inside = seq([windows.transform(first, p.size), multiplied])
+            inside = seq([transformed, multiplied])
             return For(block, p.count, Allocate(windows.data, inside), PARALLEL)
         band = Var("band")
         start = p.first + band * (t.tiles * t.blocks) if p.count != 1 else const(p.first)
