@@ -377,6 +377,10 @@ class SymbolicInt(int):
         """The bits of the greatest value in an estimate."""
         return self.__int__().bit_length()
 
+    def bit_count(self) -> int:
+        """The ones among the bits of the greatest value, in an estimate."""
+        return self.__int__().bit_count()
+
     def _at_bounds(self, op: str, other: Any, is_reflected: bool = False) -> Any:
         """The result for numbers in an estimate. Raises Undecided in other modes: it has no formula."""
         if not isinstance(other, int):

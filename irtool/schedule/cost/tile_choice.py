@@ -127,9 +127,10 @@ def _plan_along(
         tile = _bounded(r, row, tile, target.unrolled_updates)
     whole, left = divmod(extent, lanes)
     pieces = min(left, 1) if padded or again else left.bit_count()  # vectors of the tail, each of a power of two
-    cycles = tile_cost(rows, vectors, tile, target, together, windows) * (whole + pieces) / extent
+    # Python multiplies and divides floats by the `int` of a formula, whatever lengths that stands for.
+    cycles = tile_cost(rows, vectors, tile, target, together, windows) * int(whole + pieces) / int(extent)
     shared_rows = tile.rows if shared else 1
-    cycles += scattered * _scattered_cycles(split, row, target) / max(1, prod(n for _, n in r.inner))
+    cycles += scattered * _scattered_cycles(split, row, target) / max(1, int(prod(n for _, n in r.inner)))
     cycles += apart * SHUFFLED_READ / target.loads / lanes / shared_rows + assembled * GATHERED_ELEMENT / shared_rows
     return TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), cycles, shared, again)
 
