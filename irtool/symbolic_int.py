@@ -467,6 +467,14 @@ def extent_of(symbol: Symbol) -> SymbolicInt:
     return SymbolicInt({(symbol,): symbol.step})
 
 
+def symbol_of(extent: int) -> Symbol | None:
+    """The symbol that the extent is; None for a number or another formula. The inverse of `extent_of`."""
+    if not isinstance(extent, SymbolicInt) or len(extent.terms) != 1:
+        return None
+    ((m, k),) = extent.terms.items()
+    return m[0] if len(m) == 1 and isinstance(m[0], Symbol) and k == m[0].step else None
+
+
 def alone(extent: SymbolicInt) -> Symbol | None:
     """The symbol of a formula such as `2 * seq + 1`, whose value decides that of the symbol; None for other formulas."""
     others = [m for m in extent.terms if m]
@@ -582,8 +590,7 @@ def greatest_common_divisor(*values: int) -> int:
 def samples(extents: Sequence[int], count: int = 16) -> list[tuple[int, ...]]:
     """The values of these extents for some lengths, evenly spread from the least of each symbol to its greatest. For costs."""
     symbols = symbols_of(extents)
-    steps = {s: (s.high - s.low) // s.step for s in symbols}
-    points = [{s: s.low + steps[s] * n // (count - 1) * s.step for s in symbols} for n in range(count)]
+    points = [{s: s.part(n, count - 1) for s in symbols} for n in range(count)]
     return list(dict.fromkeys(tuple(int(value_at(d, p)) for d in extents) for p in points))
 
 

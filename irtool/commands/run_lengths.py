@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..symbolic_int import Symbol, SymbolicInt, symbols_of
+from ..symbolic_int import Symbol, symbol_of
 
 if TYPE_CHECKING:
     from ..ir import Function
@@ -21,9 +21,8 @@ def known_lengths(function: Function, arrays: Mapping[str, Any]) -> dict[Symbol,
         t, shape = p.checked_type or p.type_annotation, getattr(arrays.get(p.name), "shape", ())
         if isinstance(t, TensorType) and len(shape) == len(t.shape):
             for d, size in zip(t.shape, shape, strict=True):
-                for s in symbols_of([d]) if isinstance(d, SymbolicInt) else ():
-                    if str(d) == s.name:
-                        values.setdefault(s, size)
+                if isinstance(d, int) and (s := symbol_of(d)) is not None:
+                    values.setdefault(s, size)
     return {s: values.get(s, s.high) for s in symbols_of_params(function)}
 
 

@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from ..diagnostics import IrError
 from ..ir.mistakes import ValueDoesNotFit
-from ..symbolic_int import Symbol, SymbolicInt, symbols_of, value_at
+from ..symbolic_int import Symbol, SymbolicInt, symbol_of, symbols_of, value_at
 
 
 class WrongLength(IrError, ValueError):
@@ -49,8 +49,11 @@ class Lengths:
         sources, checks = _order(formulas)
         # A call takes a few microseconds: places in a tuple are faster than symbols as keys.
         self._place = {s: n for n, s in enumerate(self.symbols)}
-        self._sources = [(self._place[s], s, source, s.least, s.high, s.step) for s, source in sources]
-        self._checks = [(n, k, d, self._place[_symbol(d)] if _alone(d) else None) for n, k, d in checks]
+        self._sources = [
+            (self._place[s], s, source, symbol_of(source[2]) is not None, s.least, s.high, s.step)
+            for s, source in sources
+        ]
+        self._checks = [(n, k, d, self._place_of(d)) for n, k, d in checks]
         self._unknown = [s for s in self.symbols if s not in {s for s, _ in sources}]
 
     def solve(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -62,11 +65,11 @@ class Lengths:
             names = ", ".join(s.name for s in self._unknown)
             raise WrongLength(f"the shapes of inputs of @{self._entry} do not decide {names}", code=ValueDoesNotFit)
         lengths = [0] * len(self.symbols)
-        for place, symbol, (n, axis, formula), low, high, step in self._sources:
+        for place, symbol, (n, axis, formula), is_length, low, high, step in self._sources:
             extent = shapes[n][axis]
-            value = extent if _alone(formula) else _solve(formula, symbol, self.values(lengths), extent)
+            value = extent if is_length else _solve(formula, symbol, self.values(lengths), extent)
             if value is None or not low <= value <= high or value % step:
-                words = "" if _alone(formula) else f"with {symbol.name} "
+                words = "" if is_length else f"with {symbol.name} "
                 raise self._refuse(n, axis, extent, f"{formula}, {words}{symbol.range}")
             lengths[place] = value
         for n, axis, formula, same in self._checks:
@@ -74,7 +77,7 @@ class Lengths:
             if shapes[n][axis] != expected:
                 values = self.values(lengths)
                 known = ", ".join(f"{s.name} = {values[s]}" for s in symbols_of([formula]))
-                requirement = known if _alone(formula) else f"{formula} = {expected} ({known})"
+                requirement = known if same is not None else f"{formula} = {expected} ({known})"
                 raise self._refuse(n, axis, shapes[n][axis], requirement)
         if self._demands:
             self._check_demands(self.values(lengths))
@@ -106,9 +109,14 @@ class Lengths:
         """The extent as a function of the lengths."""
         if not isinstance(d, SymbolicInt):
             return lambda lengths: d
-        if _alone(d):
-            return itemgetter(self._place[_symbol(d)])
+        if (place := self._place_of(d)) is not None:
+            return itemgetter(place)
         return lambda lengths: max(0, value_at(d, self.values(lengths)))
+
+    def _place_of(self, d: int) -> int | None:
+        """The place among the lengths of the one that the extent is."""
+        symbol = symbol_of(d)
+        return None if symbol is None else self._place[symbol]
 
     def _refuse(self, n: int, axis: int, extent: int, expected: str) -> WrongLength:
         shape = ", ".join(map(str, self._shapes[n]))
@@ -120,7 +128,7 @@ class Lengths:
 
 def _order(formulas: Sequence[Source]) -> tuple[list[tuple[Symbol, Source]], list[Source]]:
     """The extents that lengths are solved from, each with one further length, those alone first; and the others."""
-    left = sorted(formulas, key=lambda f: not _alone(f[2]))
+    left = sorted(formulas, key=lambda f: symbol_of(f[2]) is None)
     sources: list[tuple[Symbol, Source]] = []
     known: set[Symbol] = set()
     while True:
@@ -131,17 +139,6 @@ def _order(formulas: Sequence[Source]) -> tuple[list[tuple[Symbol, Source]], lis
         symbol = unknown[number].pop()
         sources.append((symbol, left.pop(number)))
         known.add(symbol)
-
-
-def _symbol(formula: SymbolicInt) -> Symbol:
-    """The only symbol of a formula."""
-    (symbol,) = formula.symbols()
-    return symbol
-
-
-def _alone(formula: SymbolicInt) -> bool:
-    ((m, k), *others) = formula.terms.items()
-    return not others and len(m) == 1 and isinstance(m[0], Symbol) and k == m[0].step
 
 
 def _solve(formula: SymbolicInt, symbol: Symbol, values: Mapping[Symbol, int], extent: int) -> int | None:

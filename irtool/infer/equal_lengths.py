@@ -25,6 +25,7 @@ from ..symbolic_int import (
     SymbolicInt,
     extent_of,
     interval,
+    symbol_of,
     symbols_of,
     uncertain_equalities_kept,
     value_at,
@@ -223,8 +224,8 @@ def _with(module: Module, solution: Solution) -> Module:
 
 def _is_same_length(s: Symbol, extent: int) -> bool:
     """True if the extent is the length of that name, with other bounds."""
-    symbols = symbols_of([extent])
-    return len(symbols) == 1 and symbols[0].name == s.name and extent == extent_of(symbols[0])
+    symbol = symbol_of(extent)
+    return symbol is not None and symbol.name == s.name
 
 
 def _note(s: Symbol, extent: int, error: Diagnostic) -> Diagnostic:

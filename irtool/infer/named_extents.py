@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..ir import Function, Module, TensorType, Type, Var
 from ..ir.tensor_names import input_dims
-from ..symbolic_int import SymbolicInt, alone
+from ..symbolic_int import symbol_of
 from .hints import annotate_params
 
 BOUNDS = "length_bounds"
@@ -23,9 +23,7 @@ def with_value_bounds(module: Module, entry: str, dims: Mapping[str, int]) -> tu
     function = module.functions.get(entry)
     known = dim_names(module, entry)
     lengths = {
-        n: s
-        for n, d in dims.items()
-        if n not in known and _COUNTED.fullmatch(n) and isinstance(d, SymbolicInt) and (s := alone(d)) is not None
+        n: s for n, d in dims.items() if n not in known and _COUNTED.fullmatch(n) and (s := symbol_of(d)) is not None
     }
     if not lengths or not isinstance(function, Function):
         return module, dict(dims)

@@ -33,7 +33,7 @@ from ..ir.tensor_names import input_shapes, output_names, parameters_by_input
 from ..ir.types import require_few_leaves
 from ..ops.onnx_node import OnnxImpossible
 from ..ops.run_lengths import LengthSet
-from ..symbolic_int import Symbol, SymbolicInt, alone
+from ..symbolic_int import Symbol, symbol_of
 from ..tir.program import (
     CONSTANT,
     PARAM,
@@ -288,7 +288,7 @@ class FunctionLowering(FunctionState):
     def set_lengths(self, e: Call) -> Value:
         """The data of a call that sets lengths, behind the step that does."""
         (values,) = flat(self.blocks.find(e.args[1]), e.args[1])
-        symbols = tuple(s for d in e.attrs.lengths if isinstance(d, SymbolicInt) for s in (alone(d),) if s is not None)
+        symbols = tuple(s for s in map(symbol_of, e.attrs.lengths) if s is not None)
         if symbols:
             self.lengths.update(dict.fromkeys(symbols))
             self.blocks.add(SetLengths(values, symbols, tuple(e.attrs.places)))

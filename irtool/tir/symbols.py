@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..symbolic_int import Symbol, SymbolicInt, alone, extent_of, symbols_of, value_at
+from ..symbolic_int import Symbol, SymbolicInt, symbol_of, symbols_of, value_at
 from .expr import Const, post_order
 from .kernel import Kernel
 from .program import HostFunction, Program
@@ -37,8 +37,7 @@ def with_equal_lengths(function: HostFunction, values: Mapping[Symbol, int]) -> 
     """Lengths of the function; those that have to be equal to formulas of others are."""
     complete = dict(values)
     for declared, extent in function.demands:
-        symbol = alone(declared) if isinstance(declared, SymbolicInt) else None
-        if symbol is not None and declared == extent_of(symbol):
+        if (symbol := symbol_of(declared)) is not None:
             complete[symbol] = value_at(extent, complete)
     return complete
 
