@@ -181,21 +181,28 @@ class Session:
         Modules without lengths in their parameters wait for shapes that follow from values, and that nothing bounds.
         """
         from ..infer.lengths import symbols_of_params
+        from .prepare import UnboundedExtents
+        from .refusals import located
+
+        try:
+            return self._files_or_doubt(source, module, work, may_wait)
+        except (UnboundedExtents, Undecided) as doubt:
+            if may_wait and not any(symbols_of_params(f) for f in source.relay_functions.values()):
+                return _deferred(source, self.options, UNKNOWN_SHAPES)
+            if isinstance(doubt, Undecided):
+                raise
+            raise IrError(located(d, source, self.options.entries[0]) for d in doubt.diagnostics) from doubt
+
+    def _files_or_doubt(self, source: Module, module: Module, work: Path, may_wait: bool) -> Emission | Artifact:
+        """See `_files`. Raises UnboundedExtents or Undecided for shapes that nothing decides."""
         from ..lower.host import DependsOnValues
         from .emission import emit_files
-        from .prepare import UnboundedExtents, is_dynamic, prepare_entries
+        from .prepare import is_dynamic, prepare_entries
         from .refusals import located
 
         options, entry = self.options, self.options.entries[0]
-        waits_for_shapes = may_wait and not any(symbols_of_params(f) for f in source.relay_functions.values())
         try:
             prepared = prepare_entries(source, options, self.instruments)
-        except (UnboundedExtents, Undecided) as doubt:
-            if waits_for_shapes:
-                return _deferred(source, options, UNKNOWN_SHAPES)
-            if isinstance(doubt, Undecided):
-                raise
-            raise IrError(located(d, source, entry) for d in doubt.diagnostics) from doubt
         except IrError as error:
             if type(error) is not IrError:
                 raise
@@ -204,10 +211,6 @@ class Session:
             return _deferred(source, options, UNKNOWN_SHAPES)
         try:
             return emit_files(prepared, source, module, options, work, self.instruments)
-        except Undecided:
-            if waits_for_shapes:
-                return _deferred(source, options, UNKNOWN_SHAPES)
-            raise
         except UsageError:
             raise  # of no place in the module
         except IrError as error:

@@ -35,10 +35,10 @@ def prefetches_of(b: Block[Any]) -> list[PlacedPrefetch]:
     return [p for a in b.prefetches for p in _lines(b, a)]
 
 
-def usual_steps(extent: int) -> int:
-    """The steps of a loop that share lines, if only the run knows their number: half of the most. With fewer steps, some lines are not
+def _usual_steps(extent: int) -> int:
+    """The steps of a loop that share lines; half of the most if only the run knows their number. With fewer steps, some lines are not
     prefetched; with more, lines that are needed later are."""
-    return max(1, bound(extent) // 2)
+    return extent if is_known(extent) else max(1, bound(extent) // 2)
 
 
 def vector_loops(b: Block[Any], operand: Load) -> list[Loop]:
@@ -53,7 +53,7 @@ def _lines(b: Block[Any], a: Ahead) -> list[PlacedPrefetch]:
     each = CACHE_LINE // dtypes.itemsize(a.operand.dtype)
     lines = -(-width // each)
     over, extent = a.over or (None, 1)
-    shares = extent if is_known(extent) else usual_steps(extent)
+    shares = _usual_steps(extent)
     if over is not None and shares > lines and _is_stream(b, a, width):
         return [_slow_line(b, a, moving, width, each)]
     own = -(-lines // shares)
@@ -89,8 +89,7 @@ def _slow_line(b: Block[Any], a: Ahead, moving: list[Loop], width: int, each: in
     If a line is due every few steps only, the innermost loops prefetch nothing: computing the address takes longer than a step.
     """
     assert a.over is not None
-    (over, extent), total = a.over, math.prod(n for _, n in b.inner)
-    shares = extent if is_known(extent) else usual_steps(extent)
+    over, shares, total = a.over[0], _usual_steps(a.over[1]), math.prod(n for _, n in b.inner)
     share = total * width // shares
     depth = _depth(b, share, each)
     steps = math.prod(n for _, n in b.inner[:depth])

@@ -81,9 +81,9 @@ class _Nest:
             Scope.GLOBAL if t.bands and not t.own else Scope.LOCAL,
         )
         windows = Windows(self.conv, t, data, self.row, self.stages)
-        pieces = t.pieces_of(t.count, t.tiles) if not t.bands else t.pieces_of(t.count, t.tiles * t.blocks)
-        if t.bands and t.bands == 1:
-            pieces = [Piece(0, 1, t.count if t.is_open else t.tiles * t.blocks)]
+        pieces = t.pieces_of(t.count, t.tiles * t.blocks if t.bands else t.tiles)
+        if t.is_open and t.bands == 1:
+            pieces = [Piece(0, 1, t.count)]
         nests = []
         for p in pieces:
             with self.stages.suffixed(p.suffix):
