@@ -28,7 +28,7 @@ UNEQUAL_ERROR = 8
 """The error of an entry point for lengths that the network needs to be equal, and that are not."""
 
 FAILED = 5
-"""What an entry point returns where a branch is taken that is impossible with the program's shapes."""
+"""The result of an entry point if a branch is taken that is impossible with the program's shapes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +188,7 @@ class SetLengths:
 
 
 VALUE_ERROR = 6
-"""What an entry point returns where a value decides an extent that is outside of its bounds."""
+"""The result of an entry point if a value decides an extent that is outside of its bounds."""
 
 
 @dataclass(eq=False)

@@ -109,7 +109,7 @@ def @main(%k: int32, %n: int32) { @many(%k, %n, 0) }
 
 @pytest.mark.parametrize("target", ["c", "llvm"])
 def test_functions_without_captures_need_no_region(target: str) -> None:
-    """Which of them is called depends on an input, and all values are constants."""
+    """An input decides which function is called, and all values are constants."""
     text = """
 def @pick(%n: int32) -> fn(float32) -> float32 { if (equal(%n, 0)) { @pick(%n + 1) } else { fn (%x: float32) { %x * 2f } } }
 def @main(%n: int32) { @pick(%n)(1f) }

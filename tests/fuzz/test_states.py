@@ -55,7 +55,7 @@ def test_random_states(seed: int, target: str) -> None:
 
 
 def test_the_networks_copy_some_states_and_update_others() -> None:
-    """What is drawn comes to both."""
+    """The drawn networks come to both."""
     copied = set()
     for seed in range(CASES):
         text, count, shown = draw(seed)

@@ -54,7 +54,7 @@ class EntryPoint(sources.EntryPoint):
     symbols: tuple[Symbol, ...] = ()
     """The lengths that a run decides, in the order in which shapes of its tensors have them first."""
     instance: Instance | None = None
-    """What a step keeps for the next one."""
+    """The states that a step keeps for the next one."""
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:

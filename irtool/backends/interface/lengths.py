@@ -26,7 +26,7 @@ _OF_RUNS = (
 _OF_LIBC = (
     "memcpy", "memset", "memcmp", "malloc", "free", "printf", "fprintf", "isnan", "isinf", "fmin", "fmax", "fma", "rint", "lrint",
     "ldexp", "frexp", "argc", "argv", "inputs", "outputs", "next", "weights", "usage", "transfer", "i", "wrong", "state", "drawn", "seed",
-    "entry", "arena_end", "below", "uniform", "differs", "run", "steps", "code",
+    "entry", "arena_end", "below", "uniform", "differs", "run", "steps",
 )  # fmt: skip
 _WORDS = frozenset((*_OF_RUNS, *_OF_LIBC, *LIBM.values()))
 

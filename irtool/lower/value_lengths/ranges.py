@@ -6,6 +6,7 @@ a formula of lengths has a range of it alone. Ranges are supersets: an operator 
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -138,10 +139,7 @@ def _shape(t: Any) -> tuple[int, ...] | None:
     if not isinstance(t, TensorType) or not all(map(is_number, t.shape)):
         return None
     shape = tuple(int(d) for d in t.shape if isinstance(d, int))
-    count = 1
-    for d in shape:
-        count *= d
-    return shape if count <= _MOST else None
+    return shape if math.prod(shape) <= _MOST else None
 
 
 def _spread(r: Ranges, shape: Sequence[int]) -> np.ndarray:
