@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import handover
+from ..paused_process import PausedProcess
 from ..signals import emptiness
 from . import older
 from .quantized import output_step
@@ -78,80 +75,34 @@ class Worker:
     def __init__(self, engine: str, model: Path, threads: int, folder: Path, precision: str, mcpu: str) -> None:
         self.measured = Measured()
         self.folder = folder
-        environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONWARNINGS": "ignore"}
+        environment = {"OMP_NUM_THREADS": str(threads)}
         if engine != "irtool":
             environment |= older.environment(mcpu)
-        self.log = (folder / "log").open("w+")
-        self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "benchmarks.compare.worker",
-                engine,
-                str(model),
-                str(threads),
-                str(folder),
-                precision,
-                mcpu,
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            text=True,
-            env=environment,
-        )
-        about = self._answer()
-        if about is None:
-            self.log.seek(0)
-            log_lines = self.log.read().strip().splitlines()
-            self.measured.error = log_lines[-1] if log_lines else f"exit code {self.process.wait()}"
+        arguments = [engine, str(model), str(threads), str(folder), precision, mcpu]
+        self._process = PausedProcess("benchmarks.compare.worker", arguments, folder, environment)
+        if self._process.about is None:
+            self.measured.error = self._process.failure()
             return
-        for name, value in about.items():
+        for name, value in self._process.about.items():
             setattr(self.measured, name, value)
-        self._signal(signal.SIGSTOP)
-
-    def _answer(self) -> Any:
-        """The next line that is JSON; None at the end. What engines print beside is passed over."""
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            try:
-                return json.loads(line)
-            except ValueError:
-                continue
-        return None
-
-    def _signal(self, which: int) -> None:
-        if self.process.poll() is None:
-            os.kill(self.process.pid, which)
 
     def turn(self, runs: int, together: bool = False) -> None:
         """Runs the model so often, and stops again. `together`: measures how long processors wait for each other, before and after."""
         if self.measured.error:
             return
         before = handover.seconds() if together else 0.0
-        assert self.process.stdin is not None
-        self._signal(signal.SIGCONT)
-        self.process.stdin.write(f"{runs}\n")
-        self.process.stdin.flush()
-        times = self._answer()
+        times = self._process.ask(str(runs))
         if times is None:
-            self.measured.error = f"it ended with exit code {self.process.wait()}"
+            self.measured.error = self._process.failure()
             return
         times = times[1:] if len(times) > 2 else times  # the first finds cold caches
-        self._signal(signal.SIGSTOP)
         self.measured.times += times
         if together:
             self.measured.turns.append((max(before, handover.seconds()), times))
 
     def end(self) -> Measured:
         """Ends the process, and returns its measurements."""
-        assert self.process.stdin is not None
-        self._signal(signal.SIGCONT)
-        self.process.stdin.close()
-        memory = self._answer()
-        self.process.wait()
-        self.log.close()
-        self.measured.memory = int(memory or 0)
+        self.measured.memory = int(self._process.end() or 0)
         return self.measured
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from ..paused_process import PausedProcess
 
 
 class Engine:
@@ -29,29 +26,20 @@ class Engine:
         self.folder, self.error, self.memory = folder, "", 0
         self.best: dict[int, float] = {}
         arguments = [name, str(model), network, str(threads), str(folder)]
-        self._log = (folder / "log").open("w+")
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.lengths.worker", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONWARNINGS": "ignore"},
-        )
-        answer = self._answer()
-        self.about: dict[str, Any] = answer or {}
-        self._signal(signal.SIGSTOP)
+        environment = {"OMP_NUM_THREADS": str(threads)}
+        self._process = PausedProcess("benchmarks.lengths.worker", arguments, folder, environment)
+        self.about: dict[str, Any] = self._process.about or {}
+        if self._process.about is None:
+            self.error = self._process.failure()
 
     def turn(self, length: int, runs: int) -> list[float]:
         """The seconds of each run at a length."""
         if self.error:
             return []
-        assert self._process.stdin is not None
-        self._signal(signal.SIGCONT)
-        self._process.stdin.write(f"{length} {runs}\n")
-        self._process.stdin.flush()
-        times = self._answer() or []
-        self._signal(signal.SIGSTOP)
+        times: list[float] | None = self._process.ask(f"{length} {runs}")
+        if times is None:
+            self.error = self._process.failure()
+            return []
         if times:
             self.best[length] = min(self.best.get(length, float("inf")), *times)
         return times
@@ -62,29 +50,7 @@ class Engine:
 
     def end(self) -> None:
         """Ends the process."""
-        assert self._process.stdin is not None
-        self._signal(signal.SIGCONT)
-        self._process.stdin.close()
-        if not self.error:
-            self.memory = int(self._answer() or 0)
-        self._process.wait()
-        self._log.close()
-
-    def _answer(self) -> Any:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            try:
-                return json.loads(line)
-            except ValueError:
-                continue
-        self._log.seek(0)
-        lines = self._log.read().strip().splitlines()
-        self.error = lines[-1] if lines else f"exit code {self._process.wait()}"
-        return None
-
-    def _signal(self, which: int) -> None:
-        if self._process.poll() is None:
-            os.kill(self._process.pid, which)
+        self.memory = int(self._process.end() or 0)
 
 
 def sweep(engines: Sequence[Engine], lengths: Sequence[int], seconds: float) -> None:
