@@ -119,29 +119,62 @@ class Symbol:
 
     Formulas count in steps: the length `h` with a step of 4 is four times the atom, so that `h // 2 * 2` is `h`. Values, and the text in C,
     are those of the length.
+
+    Attributes:
+        choices: the only values, ascending, from `low` to `high`, if there are few; otherwise empty.
     """
 
     name: str
     low: int
     high: int
     step: int = 1
+    choices: tuple[int, ...] = ()
 
     @property
     def least(self) -> int:
         """The least length that a compiled function may take: it returns at once for 0 where no output has an element."""
-        return 0 if self.low == self.step else self.low
+        return 0 if self.low == self.step and not self.choices else self.low
 
     @property
     def range(self) -> str:
-        """The lengths, in words: `from 4 to 64, in steps of 4`."""
+        """The lengths, in words: `from 4 to 64, in steps of 4`, `1, 4 or 8`."""
+        if self.choices:
+            *others, last = map(str, self.choices)
+            return f"{', '.join(others)} or {last}" if others else last
         return f"from {self.low} to {self.high}" + (f", in steps of {self.step}" if self.step > 1 else "")
 
+    @property
+    def bounds(self) -> str:
+        """The lengths, as the command line has them: `4<=seq<=64:4`, `batch=1|4|8`."""
+        if self.choices:
+            return f"{self.name}={'|'.join(map(str, self.choices))}"
+        return f"{self.low}<={self.name}<={self.high}" + (f":{self.step}" if self.step > 1 else "")
+
     def __contains__(self, length: int) -> bool:
+        if self.choices:
+            return length in self.choices
         return self.low <= length <= self.high and length % self.step == 0
 
     def part(self, number: int, count: int) -> int:
         """The length that is `number / count` of the way from the least to the greatest one, rounded down."""
+        if self.choices:
+            return self.choices[(len(self.choices) - 1) * number // count]
         return self.low + (self.high - self.low) * number // count // self.step * self.step
+
+    def lengths(self, low: int) -> Any:
+        """All lengths from `low` on, as a vector of int64."""
+        if self.choices:
+            return np.array([c for c in self.choices if c >= low], np.int64)
+        return np.arange(low, self.high + 1, self.step, dtype=np.int64)
+
+    def within(self, low: int, high: int, step: int = 1) -> Symbol | None:
+        """The length with further bounds and a further step; None if no length is left."""
+        step = math.lcm(self.step, step)
+        low, high = -(-max(self.low, low) // step) * step, min(self.high, high) // step * step
+        if not self.choices:
+            return Symbol(self.name, low, high, step) if low <= high else None
+        choices = [c for c in self.choices if low <= c <= high and c % step == 0]
+        return choice_of(self.name, choices) if choices else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -457,6 +490,12 @@ class SymbolicInt(int):
         return set().union(*(_symbols(a) for m in self.terms for a in m))
 
 
+def choice_of(name: str, choices: Iterable[int]) -> Symbol:
+    """The length with these values alone, one at least; the step is what divides all of them."""
+    values = tuple(sorted(set(choices)))
+    return Symbol(name, values[0], values[-1], math.gcd(*values), values)
+
+
 def symbolic(name: str, low: int, high: int, step: int = 1) -> SymbolicInt:
     """The extent of that name: the multiples of `step` from `low` to `high`."""
     return extent_of(Symbol(name, low, high, step))
@@ -653,12 +692,12 @@ def _signs(terms: frozenset[tuple[Monomial, int]]) -> set[int]:
 
 
 def _count_points(symbols: Iterable[Symbol]) -> int:
-    return math.prod((s.high - s.low) // s.step + 1 for s in symbols)
+    return math.prod(len(s.choices) or (s.high - s.low) // s.step + 1 for s in symbols)
 
 
 def _grid(symbols: Sequence[Symbol]) -> dict[Symbol, Any]:
     """All values of the symbols, as arrays that broadcast to all combinations."""
-    axes = [np.arange(s.low, s.high + 1, s.step, dtype=np.int64) for s in symbols]
+    axes = [s.lengths(s.low) for s in symbols]
     return dict(zip(symbols, np.meshgrid(*axes, indexing="ij", sparse=True), strict=True))
 
 

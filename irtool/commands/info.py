@@ -264,7 +264,7 @@ def _open_places(f: Any) -> dict[str, str]:
 
 def _bounds(d: Any) -> str:
     """A formula with the bounds of its lengths; empty for other extents."""
-    bounds = [f"{s.low}<={s.name}<={s.high}" for s in symbols_of([d])] if isinstance(d, SymbolicInt) else []
+    bounds = [s.bounds for s in symbols_of([d])] if isinstance(d, SymbolicInt) else []
     return f"{d}, {', '.join(bounds)}" if bounds else ""
 
 

@@ -220,7 +220,7 @@ def _extent(text: str, item: str) -> Extent | None:
 
 
 def _dims(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, Extent]:
-    """Names and extents in `NAME=1`, `NAME<=512`, `8<=NAME<=512:8` and `NAME=past+seq`, also several with commas between them."""
+    """Names and extents in `NAME=1`, `NAME<=512`, `8<=NAME<=512:8`, `NAME=1|4|8` and `NAME=past+seq`, also several with commas between them."""
     from ..diagnostics import UsageError
 
     result: dict[str, Extent] = {}
@@ -237,13 +237,15 @@ def _dims(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -
 def _dim(item: str) -> tuple[str, Extent]:
     from ..diagnostics import UsageError
 
-    if "<" in item:
+    if "<" in item or "|" in item:
         from ..driver.extents import read_bounds
 
         with _as_bad_value(f"--dim {item}"):
             length = read_bounds(item)
         if length is None:
-            raise UsageError(f"cannot read the dimension {item!r}", help="write NAME=1 or NAME<=512", code=BadValue)
+            raise UsageError(
+                f"cannot read the dimension {item!r}", help="write NAME=1, NAME<=512 or NAME=1|4|8", code=BadValue
+            )
         return length.name, length
     name, _, extent = item.rpartition("=")
     if name and not extent.strip().isdecimal():
@@ -351,7 +353,8 @@ _DIM = click.option(
     callback=_dims,
     metavar="NAME=1",
     help="Extent of a dimension that has a name in an ONNX model, or in the text that `import` wrote; "
-    "NAME<=512 or 2<=NAME<=512: the run decides it, within these bounds; 8<=NAME<=512:8 in steps of 8. Repeatable.",
+    "NAME<=512 or 2<=NAME<=512: the run decides it, within these bounds; 8<=NAME<=512:8 in steps of 8; NAME=1|4|8: one of these, each with "
+    "kernels of its own. Repeatable.",
 )
 _VALUE = click.option(
     "--value",

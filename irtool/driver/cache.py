@@ -95,7 +95,7 @@ def add_module(key: Key, module: Any) -> None:
     lengths |= {
         s for f in module.relay_functions.values() for d in formulas(f.attrs.get(INPUT_SHAPES)) for s in d.symbols()
     }
-    key.add(*(f"{s.low}<={s.name}<={s.high}:{s.step}" for s in sorted(lengths, key=lambda s: s.name)))
+    key.add(*(s.bounds for s in sorted(lengths, key=lambda s: s.name)))
     spans = [e.span for f in module.relay_functions.values() for e in post_order(f.body) if isinstance(e, Call)]
     key.add(repr([s and (os.path.basename(s.source.name), *s.source.position(s.start)) for s in spans]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..symbolic_int import Atom, Minimum, Quotient, Symbol, SymbolicInt
@@ -15,11 +15,7 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
     symbols = symbols_of_function(f)
     return {
         "name": f.name,
-        **(
-            {"lengths": [[s.name, s.low, s.high, *([s.step] if s.step > 1 else [])] for s in symbols]}
-            if symbols
-            else {}
-        ),
+        **({"lengths": [_describe_symbol(s) for s in symbols]} if symbols else {}),
         **({"lengths_of_values": [[s.name, s.low, s.high] for s in f.lengths]} if f.lengths else {}),
         **({"extents_of": list(f.extents_of)} if f.extents_of else {}),
         "params": [[s.name, [_describe(d) for d in s.shape], s.dtype] for s in f.params],
@@ -37,8 +33,7 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
 def read_entry(about: Mapping[str, Any]) -> HostFunction:
     """A callable function from the result of `describe_entry`. Raises KeyError, TypeError or ValueError for anything else."""
     lengths, of_values = (
-        [Symbol(name, *map(int, bounds)) for name, *bounds in about.get(key, ())]
-        for key in ("lengths", "lengths_of_values")
+        [_read_symbol(*row) for row in about.get(key, ())] for key in ("lengths", "lengths_of_values")
     )
     symbols = {s.name: s for s in (*lengths, *of_values)}
 
@@ -62,6 +57,21 @@ def read_entry(about: Mapping[str, Any]) -> HostFunction:
         lengths=tuple(of_values),
         extents_of=tuple(map(int, about.get("extents_of", ()))),
     )
+
+
+def _describe_symbol(s: Symbol) -> list[Any]:
+    """The name, the bounds, the step unless it is 1, and the values if they are few."""
+    return [
+        s.name,
+        s.low,
+        s.high,
+        *([s.step] if s.step > 1 or s.choices else []),
+        *([list(s.choices)] if s.choices else []),
+    ]
+
+
+def _read_symbol(name: str, low: int, high: int, step: int = 1, choices: Sequence[int] = ()) -> Symbol:
+    return Symbol(name, int(low), int(high), int(step), tuple(map(int, choices)))
 
 
 def _describe_state(s: State) -> list[Any]:

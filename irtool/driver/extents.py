@@ -1,8 +1,9 @@
 """Extents as users write them: numbers, and lengths that a run decides within bounds.
 
-    8   ?<=8   batch<=8   2<=batch<=8   batch   h<=256:4   4*h<=256   past+seq
+    8   ?<=8   batch<=8   2<=batch<=8   batch   h<=256:4   batch=1|4|8   4*h<=256   past+seq
 
-A name stands for one length wherever it appears: its bounds are said once, or equally each time. `h<=256:4` are the multiples of 4.
+A name stands for one length wherever it appears: its bounds are said once, or equally each time. `h<=256:4` are the multiples of 4,
+`batch=1|4|8` these three lengths alone.
 """
 
 from __future__ import annotations
@@ -14,31 +15,39 @@ from dataclasses import dataclass, replace
 from ..backends.base import length_names
 from ..diagnostics import UsageError, nearest
 from ..ir import Module
-from ..symbolic_int import symbolic
+from ..symbolic_int import Symbol, choice_of, extent_of
 from .extent_formulas import NAME, Formula, read_formula
 
 LARGEST = (1 << 31) - 1
 """The largest bound: loops of kernels count in 32 bits."""
 
 ANONYMOUS = "?"
+_CHOICES = re.compile(r"(?:([^<>=|]+)=)?\s*(\d+(?:\s*\|\s*\d+)+)\s*", re.ASCII)
 _BOUNDED = re.compile(r"(?:([^<>=]*)<=)?([^<>=]+)<=([^<>=:]*)(?::([^<>=:]*))?")
 
 
 @dataclass(frozen=True)
 class Length:
-    """A length that the run decides: its name in the model, or `?`, its bounds, None for one that is not said here, and its step."""
+    """A length that the run decides: its name in the model, or `?`, its bounds, None for one that is not said here, its step, and its only
+    values if these are said."""
 
     name: str
     low: int | None = None
     high: int | None = None
     step: int = 1
+    choices: tuple[int, ...] = ()
 
     @property
-    def bounds(self) -> tuple[int, int, int] | None:
-        """Both bounds and the step, if there is an upper one."""
-        return None if self.high is None else (self.step if self.low is None else self.low, self.high, self.step)
+    def symbol(self) -> Symbol | None:
+        """The length with its bounds, if there is an upper one."""
+        if self.choices:
+            return choice_of(self.name, self.choices)
+        low = self.step if self.low is None else self.low
+        return None if self.high is None else Symbol(self.name, low, self.high, self.step)
 
     def __str__(self) -> str:
+        if self.choices:
+            return f"{self.name}={'|'.join(map(str, self.choices))}"
         low = "" if self.low is None else f"{self.low}<="
         high = "" if self.high is None else f"<={self.high}"
         return f"{low}{self.name}{high}" + (f":{self.step}" if self.step > 1 else "")
@@ -53,10 +62,12 @@ class Multiple:
 
 
 def read_bounds(text: str) -> Length | None:
-    """A length from `NAME<=HIGH`, `LOW<=NAME<=HIGH` or `LOW<=NAME<=HIGH:STEP`; None for a text of another form.
+    """A length from `NAME<=HIGH`, `LOW<=NAME<=HIGH`, `LOW<=NAME<=HIGH:STEP` or `NAME=1|4|8`; None for a text of another form.
 
     Raises UsageError for impossible bounds.
     """
+    if (choices := _read_choices(text)) is not None:
+        return choices if choices.name != ANONYMOUS else None
     match = _BOUNDED.fullmatch(text.strip())
     if match is None or not match[2].strip() or not match[3].strip():
         return None
@@ -80,6 +91,24 @@ def read_bounds(text: str) -> Length | None:
     return Length(name, None if match[1] is None else low, high, step)
 
 
+def _read_choices(text: str) -> Length | None:
+    """A length from `NAME=1|4|8`, or one without a name from `1|4|8`; None for a text of another form.
+
+    Raises UsageError for impossible values.
+    """
+    match = _CHOICES.fullmatch(text.strip())
+    if match is None:
+        return None
+    name = (match[1] or ANONYMOUS).strip()
+    values = [int(v) for v in match[2].split("|")]
+    if len(set(values)) < len(values):
+        raise UsageError(f"{text.strip()!r} has a value twice", help=f"write {name}=1|4|8")
+    wrong = next((v for v in values if not 1 <= v <= LARGEST), None)
+    if wrong is not None:
+        raise UsageError(f"{name} cannot be {wrong}: lengths are from 1 to {LARGEST}", help=f"write {name}=1|4|8")
+    return Length(name, choices=tuple(sorted(values)))
+
+
 def _bound(text: str, name: str) -> int:
     number = text.strip()
     if not re.fullmatch(r"-?\d+", number, re.ASCII):
@@ -88,7 +117,7 @@ def _bound(text: str, name: str) -> int:
 
 
 def read_extent(text: str) -> Extent | None:
-    """An extent of a shape: a number, `?<=8`, `batch<=8`, `4*h<=256`, or a name or formula of lengths that have their bounds elsewhere; None
+    """An extent of a shape: a number, `?<=8`, `batch<=8`, `1|4|8`, `4*h<=256`, or a name or formula of lengths that have their bounds elsewhere; None
     for another text.
 
     Raises UsageError for impossible bounds, and for `?` alone.
@@ -102,7 +131,7 @@ def read_extent(text: str) -> Extent | None:
         return Length(text)
     if (formula := read_formula(text)) is not None:
         return formula
-    length = read_bounds(text)
+    length = _read_choices(text) or read_bounds(text)
     return length if length is None else _bounded(length)
 
 
@@ -111,7 +140,7 @@ def _bounded(length: Length) -> Length | Multiple:
     formula = read_formula(length.name)
     if formula is None or re.fullmatch(NAME, length.name, re.ASCII):
         return length
-    if formula.multiple is None or length.step > 1 or length.high is None:
+    if formula.multiple is None or length.step > 1 or length.choices or length.high is None:
         raise UsageError(f"{length} has bounds of a formula", help="give bounds to each length: --dim 'seq<=512'")
     k, name = formula.multiple
     low, high = None if length.low is None else -(-length.low // k), length.high // k
@@ -138,19 +167,20 @@ def settle_lengths(shapes: Shapes, dims: Dims) -> tuple[dict[str, tuple[int, ...
     formulas = [d for d in written if isinstance(d, Formula)]
     for d in (*lengths, *(Length(n) for f in formulas for n in f.names if n not in numbers)):
         known = bounds.setdefault(d.name, d)
-        if d.bounds is not None and known.bounds is None:
+        if d.symbol is not None and known.symbol is None:
             bounds[d.name] = d
-        elif d.bounds is not None and d.bounds != known.bounds:
+        elif d.symbol is not None and d.symbol != known.symbol:
             raise UsageError(f"{d.name} has two bounds: {known} and {d}", help="one length has one bound")
     for name, d in bounds.items():
         if name in numbers:
             raise UsageError(f"{name} is {numbers[name]} and a length of the run: {d}", help="give it one or the other")
-        if d.bounds is None:
+        if d.symbol is None:
             raise UsageError(
                 f"{name} has no bound, and the memory of a build is planned for one", help=f"write {name}<=512"
             )
     names = length_names(bounds)
-    extents: dict[str, int] = {n: symbolic(names[n], *d.bounds) for n, d in bounds.items() if d.bounds is not None}
+    symbols = {n: d.symbol for n, d in bounds.items()}
+    extents: dict[str, int] = {n: extent_of(replace(s, name=names[n])) for n, s in symbols.items() if s is not None}
     extents |= numbers
 
     def settled(d: Extent) -> int:
@@ -169,7 +199,7 @@ def _named(d: Extent, place: str) -> Extent:
 def read_given(
     shapes: Mapping[str, Sequence[int | str]], dims: Mapping[str, int | str]
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
-    """The same for numbers and texts by name: `{"x": ("?<=8", 512)}`, `{"seq": "<=512"}`. Raises UsageError for other texts."""
+    """The same for numbers and texts by name: `{"x": ("?<=8", 512)}`, `{"seq": "<=512", "batch": "1|4|8"}`. Raises UsageError for other texts."""
     return settle_lengths(
         {n: tuple(_read(d, n, read_extent) for d in s) for n, s in shapes.items()},
         {
@@ -183,6 +213,8 @@ def _dim_reader(name: str) -> Callable[[str], Length | Formula | None]:
     """Reads the bounds of the length of that name alone, or a formula of others."""
 
     def read(text: str) -> Length | Formula | None:
+        if (choices := _read_choices(text)) is not None and choices.name == ANONYMOUS:
+            return replace(choices, name=name)
         length = read_bounds(text)
         return read_formula(text) if length is None else length if length.name == name else None
 

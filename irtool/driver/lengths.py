@@ -50,7 +50,7 @@ class Lengths:
         # A call takes a few microseconds: places in a tuple are faster than symbols as keys.
         self._place = {s: n for n, s in enumerate(self.symbols)}
         self._sources = [
-            (self._place[s], s, source, symbol_of(source[2]) is not None, s.least, s.high, s.step)
+            (self._place[s], s, source, symbol_of(source[2]) is not None, s.least, s.high, s.step, s.choices)
             for s, source in sources
         ]
         self._checks = [(n, k, d, self._place_of(d)) for n, k, d in checks]
@@ -65,10 +65,10 @@ class Lengths:
             names = ", ".join(s.name for s in self._unknown)
             raise WrongLength(f"the shapes of inputs of @{self._entry} do not decide {names}", code=ValueDoesNotFit)
         lengths = [0] * len(self.symbols)
-        for place, symbol, (n, axis, formula), is_length, low, high, step in self._sources:
+        for place, symbol, (n, axis, formula), is_length, low, high, step, choices in self._sources:
             extent = shapes[n][axis]
             value = extent if is_length else _solve(formula, symbol, self.values(lengths), extent)
-            if value is None or not low <= value <= high or value % step:
+            if value is None or not low <= value <= high or value % step or (choices and value not in choices):
                 words = "" if is_length else f"with {symbol.name} "
                 raise self._refuse(n, axis, extent, f"{formula}, {words}{symbol.range}")
             lengths[place] = value
@@ -145,6 +145,6 @@ def _solve(formula: SymbolicInt, symbol: Symbol, values: Mapping[Symbol, int], e
     """The least length with that extent; None without one."""
     import numpy as np
 
-    lengths = np.arange(symbol.least, symbol.high + 1, symbol.step, dtype=np.int64)
+    lengths = symbol.lengths(symbol.least)
     (equal,) = np.nonzero(np.broadcast_to(formula.at({**values, symbol: lengths}), lengths.shape) == extent)
     return int(lengths[equal[0]]) if len(equal) else None

@@ -28,6 +28,7 @@ from ..ir.types import has_static_shapes
 from ..lower.value_lengths.fresh import Fresh
 from .chosen_functions import call_inside_branches
 from .entry import rename_functions, with_entry
+from .length_cases import with_cases
 from .mistakes import NoSuchEntry
 from .monomorphic import make_monomorphic
 from .options import Options
@@ -169,22 +170,27 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
     prepared = module
     fresh = Fresh(_names_of_lengths(module))
     for entry in options.entries:
-        prepared = prepare(
-            module,
-            None,
-            options.opt_level,
-            entry,
-            options.target,
-            instruments,
-            options.required_pass,
-            options.disabled_pass,
-            {**own, **dict(options.config)},
-            fresh,
-        )
+
+        def prepare_entry(module: Module, entry: str = entry) -> Module:
+            return prepare(
+                module,
+                None,
+                options.opt_level,
+                entry,
+                options.target,
+                instruments,
+                options.required_pass,
+                options.disabled_pass,
+                {**own, **dict(options.config)},
+                fresh,
+            )
+
+        prepared = prepare_entry(module)
         first = not functions
         prepared = rename_functions(
             prepared, {n: _own_name(n, entry, first, options.entries) for n in prepared.functions}
         )
+        prepared = with_cases(module, entry, prepared, fresh, prepare_entry)
         functions.update(prepared.functions)
     return infer_types(prepared.with_functions(functions))  # calls of functions that were renamed have no type
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ..backends.base import EntryPoint, Sources, entry_points
+from ..post_order import in_post_order
 from ..symbolic_int import Symbol, SymbolicInt, bound
 from ..tir.kernel import StageChoice, part_bytes
 from ..tir.pools import locate, pool_record
@@ -15,11 +16,14 @@ from ..tir.program import (
     CONSTANT,
     TEMP,
     Branch,
+    CallFunction,
     HostFunction,
+    LengthIs,
     Loop,
     Program,
     RunKernel,
     Slot,
+    calls,
     node_names,
     runs_of,
     steps,
@@ -34,11 +38,11 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
     """The report of a scheduled program with planned memory; `sources` is empty for a program that no backend has written.
 
     Sizes are in bytes. `macs`: products that are summed up, in one run of each step (both arms of a branch counted,
-    and one iteration of a loop).
+    and one iteration of a loop; of functions for different lengths, the one with most).
     """
     functions = list(program.functions.values())
     runs = {n: [s for s in steps(f.body) if isinstance(s, RunKernel)] for n, f in program.functions.items()}
-    calls = Counter(r.kernel for rs in runs.values() for r in rs)
+    counts = Counter(r.kernel for rs in runs.values() for r in rs)
     nodes = {k: node_names(rs) for k, rs in runs_of(program).items()}
     written = sources or Sources({}, entry_points(program), program.arena_bytes)
     entry = written.entries[0]
@@ -51,7 +55,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         "in_region": program.uses_region,
         "weight_bytes": sum(c.nbytes for c in program.constants),
         "plain_weight_bytes": plain_weight_bytes(program),
-        "macs": bound(sum(r.kernel.macs for rs in runs.values() for r in rs)),
+        "macs": _macs(program, runs),
         "inputs": _inputs(entry),
         "outputs": _outputs(entry),
         "entries": {
@@ -75,7 +79,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
                 "reason": k.choice.reason,
                 "stages": [_stage_report(s) for s in k.choice.stages],
                 "macs": bound(k.macs),
-                "calls": calls[k],
+                "calls": counts[k],
                 "workspace_bytes": k.workspace,
             }
             for k in program.kernels
@@ -89,6 +93,17 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
     }
 
 
+def _macs(program: Program, runs: Mapping[str, Sequence[RunKernel]]) -> int:
+    total = bound(sum(r.kernel.macs for rs in runs.values() for r in rs))
+    below: dict[type, Any] = {str: lambda name: tuple(calls(program.functions[name]))}
+    for f in program.functions.values():
+        chosen = [s for s in steps(f.body) if isinstance(s, Branch) and isinstance(s.cond, LengthIs)]
+        cases = dict.fromkeys(s.function for s in steps(chosen) if isinstance(s, CallFunction))
+        sums = [bound(sum(r.kernel.macs for n in in_post_order(below, [c]) for r in runs[n])) for c in cases]
+        total -= sum(sums) - max(sums, default=0)
+    return total
+
+
 def _lengths(program: Program) -> dict[str, Any]:
     """The lengths that a run decides, with their bounds, and the questions about them for which stages left kernels unchanged; sizes and
     products are those at the upper bounds."""
@@ -100,7 +115,8 @@ def _lengths(program: Program) -> dict[str, Any]:
 
 def _about(symbol: Symbol) -> dict[str, Any]:
     step = {"step": symbol.step} if symbol.step > 1 else {}
-    return {"name": symbol.name, "low": symbol.low, "high": symbol.high, **step}
+    choices = {"choices": list(symbol.choices)} if symbol.choices else {}
+    return {"name": symbol.name, "low": symbol.low, "high": symbol.high, **step, **choices}
 
 
 def _states(entry: EntryPoint) -> dict[str, Any]:

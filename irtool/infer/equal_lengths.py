@@ -23,6 +23,7 @@ from ..symbolic_int import (
     Quotient,
     Symbol,
     SymbolicInt,
+    choice_of,
     extent_of,
     interval,
     symbol_of,
@@ -164,17 +165,20 @@ def _within(s: Symbol, steps: int) -> Solution | None:
         return {s: extent}
     # s is k times the steps of t.
     least, most = -(-s.low // k) * t.step, s.high // k * t.step
-    narrower = _stepped(Symbol(t.name, max(t.low, least), min(t.high, most), t.step), 1)
+    narrower = t.within(least, most)
+    if narrower is not None and s.choices:
+        kept = [x for x in narrower.lengths(narrower.low).tolist() if k * (x // t.step) in s]
+        narrower = choice_of(t.name, kept) if kept else None
     if narrower is None:
         return None
-    return {s: extent} if narrower == t else {t: extent_of(narrower), s: SymbolicInt({(narrower,): k})}
+    if narrower == t:
+        return {s: extent}
+    return {t: extent_of(narrower), s: SymbolicInt({(narrower,): k * narrower.step // t.step})}
 
 
 def _stepped(s: Symbol, factor: int) -> Symbol | None:
     """The length with a step that many times as large; None if no length is left."""
-    step = s.step * factor
-    low, high = -(-s.low // step) * step, s.high // step * step
-    return Symbol(s.name, low, high, step) if low <= high else None
+    return s.within(s.low, s.high, s.step * factor)
 
 
 def _factors(difference: SymbolicInt, linear: Sequence[tuple[Symbol, int, int]]) -> Iterator[tuple[Symbol, int]]:

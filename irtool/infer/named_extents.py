@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ..diagnostics import UsageError
 from ..ir import Function, Module, TensorType, Type, Var
 from ..ir.tensor_names import input_dims
 from ..symbolic_int import symbol_of
@@ -18,13 +19,18 @@ _COUNTED = re.compile(r"count_\d+", re.ASCII)
 def with_value_bounds(module: Module, entry: str, dims: Mapping[str, int]) -> tuple[Module, dict[str, int]]:
     """The module in which the entry states the bounds of lengths that follow from values, `count_0` and so on; and the other extents.
 
-    A least length of 1, that of lengths without one, is 0 here.
+    A least length of 1, that of lengths without one, is 0 here. Raises UsageError for single values.
     """
     function = module.functions.get(entry)
     known = dim_names(module, entry)
     lengths = {
         n: s for n, d in dims.items() if n not in known and _COUNTED.fullmatch(n) and (s := symbol_of(d)) is not None
     }
+    few = [s.bounds for s in lengths.values() if s.choices]
+    if few:
+        raise UsageError(
+            f"{few[0]}: a length that follows from values has bounds", help=f"write {next(iter(lengths))}<=512"
+        )
     if not lengths or not isinstance(function, Function):
         return module, dict(dims)
     bounds = [f"{s.low if s.low > 1 else 0}<={n}<={s.high}" for n, s in lengths.items()]

@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from ..diagnostics import InternalError, IrError
+from ..infer.lengths import symbols_of_params
 from ..ir import (
     Call,
     Constant,
@@ -57,6 +58,7 @@ from .fields import take_fields
 from .function_state import FunctionState
 from .handles import handle_leaves, leaf_types, may_be_written
 from .kernels import primitive_of
+from .length_cases import CASES, choose_case
 from .lowered import lowered_callee
 from .mistakes import NoCounterpart, StateMismatch
 from .shared import ModuleLowering
@@ -112,7 +114,7 @@ class FunctionLowering(FunctionState):
             names.append(p.name)
             structures.append(structure_of(t))
             self.blocks.learn(p, nest(structures[-1], iter(slots)))
-        value = trampoline(self.value(f.body))
+        value = self.case(params) if CASES in f.attrs else trampoline(self.value(f.body))
         form: Any = None
         extents = tuple(f.attrs.get(EXTENTS, ()))
         results: list[Slot] = []
@@ -148,6 +150,16 @@ class FunctionLowering(FunctionState):
             lengths=tuple(self.lengths),
             extents_of=extents,
         )
+
+    def case(self, params: list[Slot]) -> Value:
+        """The value of the function that is the entry's for the lengths of the run."""
+        f = self.function
+        for name in f.attrs[CASES]:
+            self.whole.enqueue(name)
+        results = [self.blocks.fresh(dims(t), t.dtype) for t in self.types(f.body.checked_type, f.body)]
+        for step in choose_case(f, [s for s in symbols_of_params(f) if s.choices], params, results):
+            self.blocks.add(step)
+        return nest(structure_of(f.body.checked_type), iter(results))
 
     def _keeps_nothing(self) -> bool:
         """True if nothing that the function makes can be reached when it is over: its results are tensors, and it gets no reference."""

@@ -118,7 +118,7 @@ class _Looped:
             last = _last(body) if ends else len(body) - 1
             for n, s in enumerate(body[: last + 1]):
                 if isinstance(s, Branch):
-                    branch = Branch(self._place(s.cond), [], [], [self._place(x) for x in s.results])
+                    branch = Branch(s.condition(self._place), [], [], [self._place(x) for x in s.results])
                     stack += [(s.other, branch.other, ends and n == last), (s.then, branch.then, ends and n == last)]
                     out.append(branch)
                 elif isinstance(s, CallFunction) and s in self.ends:

@@ -225,7 +225,8 @@ class _Frame:
                     self._enter(stack, body, ends)
                 self._touch_all(s.state)
             elif isinstance(s, Branch):
-                self._touch(s.cond, self.clock, True)
+                for slot in s.reads:
+                    self._touch(slot, self.clock, True)
                 self._touch_all(s.results)
                 self._enter(stack, s.other, ends)
                 self._enter(stack, s.then, ends)

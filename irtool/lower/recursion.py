@@ -164,7 +164,7 @@ class _OnStack:
                 arms = []
                 for arm in (s.then, s.other):
                     arms.append((yield self._emit(arm, rest, owner)))
-                return [*out, Branch(self._place(s.cond), arms[0], arms[1], [self._place(x) for x in s.results])]
+                return [*out, Branch(s.condition(self._place), arms[0], arms[1], [self._place(x) for x in s.results])]
             out.append((yield self._copied(s)))
         return [*out, Resume() if then is None else Again(then)]
 
@@ -177,7 +177,7 @@ class _OnStack:
             for x in arm:
                 copies.append((yield self._copied(x)))
             arms.append(copies)
-        return Branch(self._place(s.cond), arms[0], arms[1], [self._place(x) for x in s.results])
+        return Branch(s.condition(self._place), arms[0], arms[1], [self._place(x) for x in s.results])
 
     def _calls_inside(self, s: Branch) -> bool:
         return any(isinstance(x, CallFunction) and x.function in self.number for x in steps([s]))
@@ -224,7 +224,7 @@ class _OnStack:
             elif isinstance(s, Branch):
                 then = yield self._live(s.then, live, number)
                 other = yield self._live(s.other, live, number)
-                live = {**then, **other, **_own([s.cond])}
+                live = {**then, **other, **_own(s.reads)}
             elif isinstance(s, Push):
                 live.update(self.needed[s.body])
             elif isinstance(s, Pop):

@@ -31,6 +31,7 @@ from ..tir.program import (
     CopySlot,
     Fail,
     HostFunction,
+    LengthIs,
     Loop,
     Program,
     RunKernel,
@@ -120,6 +121,9 @@ class _HostPrinter:
             return slot.name
         return self.names[slot]
 
+    def _condition(self, cond: Slot | LengthIs) -> str:
+        return self._name(cond) if isinstance(cond, Slot) else f"{cond.symbol.name} == {cond.value}"
+
     def _all(self, slots: Sequence[Slot]) -> str:
         return ", ".join(map(self._name, slots))
 
@@ -130,7 +134,7 @@ class _HostPrinter:
             if isinstance(s, str):
                 self.lines.append("  " * depth + s)
             elif isinstance(s, Branch):
-                inner: list[tuple[Step | str, int]] = [(f"if {self._name(s.cond)} {{", depth)]
+                inner: list[tuple[Step | str, int]] = [(f"if {self._condition(s.cond)} {{", depth)]
                 inner += [(x, depth + 1) for x in s.then]
                 inner += [("} else {", depth), *((x, depth + 1) for x in s.other), ("}", depth)]
                 stack += reversed(inner)

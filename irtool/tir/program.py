@@ -191,18 +191,30 @@ VALUE_ERROR = 6
 """The result of an entry point if a value decides an extent that is outside of its bounds."""
 
 
+@dataclass(frozen=True)
+class LengthIs:
+    """The condition that a length of the run is a number."""
+
+    symbol: Symbol
+    value: int
+
+
 @dataclass(eq=False)
 class Branch:
-    """`then` where the bool in `cond` is true, else `other`. Either arm writes the `results`."""
+    """`then` where the bool in `cond` is true, or a length is that number, else `other`. Either arm writes the `results`."""
 
-    cond: Slot
+    cond: Slot | LengthIs
     then: list[Any]
     other: list[Any]
     results: list[Slot] = field(default_factory=list)
 
     @property
     def reads(self) -> Sequence[Slot]:
-        return (self.cond,)
+        return (self.cond,) if isinstance(self.cond, Slot) else ()
+
+    def condition(self, place: Callable[[Slot], Slot]) -> Slot | LengthIs:
+        """The condition, read from another slot."""
+        return place(self.cond) if isinstance(self.cond, Slot) else self.cond
 
     @property
     def writes(self) -> Sequence[Slot]:

@@ -69,7 +69,7 @@ def _iterate(body: Sequence[Step], known: dict[Slot, int]) -> int | None:
         if isinstance(s, Again):
             return s.body
         if isinstance(s, Branch):
-            holds = _value(s.cond, known)
+            holds = _value(s.cond, known) if isinstance(s.cond, Slot) else None
             if holds is not None:
                 stack.extend(reversed(s.then if holds else s.other))
                 continue

@@ -45,7 +45,7 @@ def net(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (("--dim", "seq<=abc"), "'abc' is no bound of seq\nhelp: write seq<=512"),
         (("--dim", "seq<=2.5"), "'2.5' is no bound of seq"),
         (("--dim", "seq<="), "cannot read the dimension 'seq<='"),
-        (("--dim", "seq<5"), "cannot read the dimension 'seq<5'\nhelp: write NAME=1 or NAME<=512"),
+        (("--dim", "seq<5"), "cannot read the dimension 'seq<5'\nhelp: write NAME=1, NAME<=512 or NAME=1|4|8"),
         (("--dim", "seq<=4294967296"), "the largest one is 2147483647"),
         (("--dim", "9<=seq<=8"), "at least 9 and at most 8: no length is both"),
         (("--dim", "0<=seq<=8"), "the least length of seq is 1, not 0"),

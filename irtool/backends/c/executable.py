@@ -12,6 +12,7 @@ from ..interface.entry import EntryPoint
 from ..interface.names import sanitize
 from . import static_memory
 from .file_steps import byte_count, read_and_write_steps, take_steps
+from .runs import outside
 
 _ERRORS = {
     REGION_ERROR: "the region is full: data and recursion of this run take more memory than it has",
@@ -78,7 +79,7 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
     for s in symbols:
         lines += [
             f"  {s.name} = atoll(argv[next++]);",
-            f"  if ({s.name} < {s.low} || {s.name} > {s.high}) {{ usage(stderr); return 4; }}",
+            f"  if ({outside(s, s.low)}) {{ usage(stderr); return 4; }}",
         ]
     if entry_point.instance is not None:
         return "\n".join([*lines, *take_steps(entry_point, tensors), "}", ""])

@@ -18,6 +18,7 @@ from ...tir.program import (
     CopySlot,
     Fail,
     HostFunction,
+    LengthIs,
     Loop,
     RunKernel,
     SetLengths,
@@ -151,7 +152,7 @@ class HostWriter:
                         f"{pad}memcpy({self._place(s.target)}, {self._place(s.source)}, {_bytes(s.target.nbytes)});"
                     )
             elif isinstance(s, Branch):
-                lines.append(f"{pad}if (*{self._place(s.cond)}) {{")
+                lines.append(f"{pad}if ({self._condition(s.cond)}) {{")
                 stack += [("}", depth), *((x, depth + 1) for x in reversed(s.other))]
                 if s.other:
                     stack.append(("} else {", depth))
@@ -165,6 +166,9 @@ class HostWriter:
                     lines.append(f"{pad}{self.next_body} = {s.body};")
                 lines.append(f"{pad}continue;")
         return lines
+
+    def _condition(self, cond: Slot | LengthIs) -> str:
+        return f"*{self._place(cond)}" if isinstance(cond, Slot) else f"{cond.symbol.name} == {cond.value}"
 
     def _arguments(self, s: RunKernel | CallFunction) -> list[str]:
         return [self._place(x) for x in (*s.inputs, *s.outputs)]

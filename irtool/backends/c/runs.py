@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...symbolic_int import Symbol
 from ...tir.program import HostFunction
 from ..interface.entry import OUT_OF_BOUNDS, UNEQUAL_LENGTHS, EntryPoint
 from ..interface.memory import ALIGNMENT
@@ -116,16 +117,20 @@ class RunWriter:
 
 def check_lengths(name: str, e: EntryPoint) -> str:
     """The statements that refuse lengths outside of their bounds, and end a run whose outputs have no elements."""
-    out = " || ".join(
-        f"{s.name} < {0 if s in e.empty_at_zero else s.low} || {s.name} > {s.high}"
-        + (f" || {s.name} % {s.step} != 0" if s.step > 1 else "")
-        for s in e.symbols
-    )
+    tests = [outside(s, 0 if s in e.empty_at_zero else s.low) for s in e.symbols]
+    out = " || ".join(f"({t})" if " && " in t and len(tests) > 1 else t for t in tests)
     lines = [f"  if ({out}) return {name.upper()}_{OUT_OF_BOUNDS};\n"] if out else []
     unequal = " || ".join(f"{a} != {b}" for a, b in e.function.demands)
     lines += [f"  if ({unequal}) return {name.upper()}_{UNEQUAL_LENGTHS};\n"] if unequal else []
     lines += [f"  if ({' || '.join(f'{s.name} == 0' for s in e.empty_at_zero)}) return 0;\n"] if e.empty_at_zero else []
     return "".join(lines)
+
+
+def outside(s: Symbol, least: int) -> str:
+    """The condition in C that a length is none of its values, of which `least` is the first."""
+    if s.choices:
+        return " && ".join(f"{s.name} != {c}" for c in s.choices)
+    return f"{s.name} < {least} || {s.name} > {s.high}" + (f" || {s.name} % {s.step} != 0" if s.step > 1 else "")
 
 
 def _skip(pointer: str) -> str:

@@ -336,6 +336,7 @@ def _lengths(name: str, entries: Sequence[EntryPoint]) -> list[str]:
     if empty:
         zeros = " or ".join(f"{s} = 0" for s in empty)
         lines.append(f" * With {zeros} no output has an element: a run returns 0 and does nothing.")
+    lines += [f" *   {s.name}: {s.range}, and no other length" for s in symbols if s.choices]
     lines[-1] += " */"
     for s, macro in zip(symbols, _length_macros(name, symbols), strict=True):
         lines += [f"#define {macro}_MIN {s.low}", f"#define {macro}_MAX {s.high}"]
@@ -344,7 +345,7 @@ def _lengths(name: str, entries: Sequence[EntryPoint]) -> list[str]:
         *lines,
         "",
         "/* The error of a length outside of its bounds, or that is no multiple of its step. */"
-        if any(s.step > 1 for s in symbols)
+        if any(s.step > 1 and not s.choices for s in symbols)
         else "/* The error of a length outside of its bounds. */",
         f"#define {name.upper()}_{OUT_OF_BOUNDS} {LENGTH_ERROR}",
         "",

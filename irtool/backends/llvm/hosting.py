@@ -17,6 +17,7 @@ from ...tir.program import (
     CopySlot,
     Fail,
     HostFunction,
+    LengthIs,
     Loop,
     RunKernel,
     SetLengths,
@@ -183,8 +184,11 @@ class HostWriter:
     def _branch(self, s: Branch, stack: list[Any]) -> None:
         b = self.b
         then, other, end = (b.fresh(n) for n in ("then", "else", "end"))
-        byte = b.value(f"load i8, ptr {self._place(s.cond)}")
-        b.branch(b.value(f"icmp ne i8 {byte}, 0"), then, other)
+        if isinstance(s.cond, LengthIs):
+            b.branch(b.value(f"icmp eq i64 %{s.cond.symbol.name}, {s.cond.value}"), then, other)
+        else:
+            byte = b.value(f"load i8, ptr {self._place(s.cond)}")
+            b.branch(b.value(f"icmp ne i8 {byte}, 0"), then, other)
         b.start(then)
 
         def to_other() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...selection.nests import computes_in_floats
+from ...symbolic_int import Symbol
 from ...tir.kernel import Kernel
 from ...tir.program import LENGTH_ERROR, UNEQUAL_ERROR, Program, Slot, runs_of
 from ...tir.stack import stack_bytes
@@ -207,12 +209,7 @@ class ProgramWriter:
             missing = b.value(f"icmp eq ptr {b.value(f'load ptr, ptr @{self.name}_weights')}, null")
             _refuse(b, missing, 2)
         for s in e.symbols:
-            least = 0 if s in e.empty_at_zero else s.low
-            _refuse(b, b.value(f"icmp slt i64 %{s.name}, {least}"), LENGTH_ERROR)
-            _refuse(b, b.value(f"icmp sgt i64 %{s.name}, {s.high}"), LENGTH_ERROR)
-            if s.step > 1:
-                rest = b.value(f"srem i64 %{s.name}, {s.step}")
-                _refuse(b, b.value(f"icmp ne i64 {rest}, 0"), LENGTH_ERROR)
+            _refuse_outside(b, s, 0 if s in e.empty_at_zero else s.low)
         for declared, extent in e.function.demands:
             differs = b.value(f"icmp ne i64 {write_formula(b, declared)}, {write_formula(b, extent)}")
             _refuse(b, differs, UNEQUAL_ERROR)
@@ -254,6 +251,19 @@ class ProgramWriter:
         arguments = ", ".join([f"ptr {storage}", f"i64 {size}", *tensors])
         b.ret(f"i32 {b.value(f'call i32 @{e.run_with}({arguments})', 'code')}")
         return [*lines, "", *b.text(f"define i32 @{e.run}({', '.join(tensors)}) nounwind"), ""]
+
+
+def _refuse_outside(b: Builder, s: Symbol, least: int) -> None:
+    """Returns an error if a length is none of its values, of which `least` is the first."""
+    if s.choices:
+        others = [b.value(f"icmp ne i64 %{s.name}, {c}") for c in s.choices]
+        _refuse(b, functools.reduce(lambda x, y: b.value(f"and i1 {x}, {y}"), others), LENGTH_ERROR)
+        return
+    _refuse(b, b.value(f"icmp slt i64 %{s.name}, {least}"), LENGTH_ERROR)
+    _refuse(b, b.value(f"icmp sgt i64 %{s.name}, {s.high}"), LENGTH_ERROR)
+    if s.step > 1:
+        rest = b.value(f"srem i64 %{s.name}, {s.step}")
+        _refuse(b, b.value(f"icmp ne i64 {rest}, 0"), LENGTH_ERROR)
 
 
 def _refuse(b: Builder, cond: str, code: int) -> None:
