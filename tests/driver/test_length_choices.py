@@ -54,10 +54,10 @@ def test_every_value_runs_kernels_of_its_own_and_no_other_value_runs(target: str
         code = library.net_run(ctypes.c_int64(batch), ctypes.c_int64(seq), *pointers)
         if batch in (1, 4, 6):
             assert code == 0
-            for value, out, wanted in zip(artifact.run([x]), outs, expected(x, params["w"]), strict=True):
-                np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-6)
-                np.testing.assert_allclose(out[: wanted.size], wanted.ravel(), rtol=1e-4, atol=1e-6)
-                assert (out[wanted.size :] == 7.25).all()
+            for value, out, reference in zip(artifact.run([x]), outs, expected(x, params["w"]), strict=True):
+                np.testing.assert_allclose(value, reference, rtol=1e-4, atol=1e-6)
+                np.testing.assert_allclose(out[: reference.size], reference.ravel(), rtol=1e-4, atol=1e-6)
+                assert (out[reference.size :] == 7.25).all()
         else:
             assert code == 4 and all((o == 7.25).all() for o in outs)
             if batch >= 0:
@@ -84,8 +84,8 @@ def test_two_lengths_with_few_values_have_a_kernel_for_each_pair(tmp_path: Path)
     assert "batch: 1 or 3, and no other length" in header and "seq: 2 or 5, and no other length" in header
     for batch, seq in itertools.product((1, 3), (2, 5)):
         x = np.random.RandomState(batch).randn(batch, seq, 64).astype("float32")
-        for value, wanted in zip(artifact.run([x]), expected(x, params["w"]), strict=True):
-            np.testing.assert_allclose(value, wanted, rtol=1e-4, atol=1e-6)
+        for value, reference in zip(artifact.run([x]), expected(x, params["w"]), strict=True):
+            np.testing.assert_allclose(value, reference, rtol=1e-4, atol=1e-6)
     about = [
         {"name": "batch", "low": 1, "high": 3, "choices": [1, 3]},
         {"name": "seq", "low": 2, "high": 5, "choices": [2, 5]},
