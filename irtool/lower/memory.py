@@ -40,6 +40,7 @@ from ..tir.program import (
 )
 from ..tir.region import RegionStep
 from ..tir.stmt import Buffer
+from .late_errors import keep_outputs_of_errors
 from .placing import ALIGNMENT, Interval, align, largest_live, place
 from .pools import place_in_pools
 from .sharing import Moves, share_in_place, share_moved
@@ -63,6 +64,7 @@ def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) 
     may_end_early = uses_region or sets_lengths or bool(program.failures)
     if pools and uses_region:
         raise _region_in_pools(program)
+    keep_outputs_of_errors(program)
     workspaces = {kernel: plan_workspace(kernel, threads) for kernel in program.kernels}
     scattered = {kernel for kernel, runs in runs_of(program).items() if len(runs) == 1} if not pools else set()
     edges = {name: calls(f) for name, f in program.functions.items()}

@@ -6,6 +6,8 @@ loop nests (`irtool.tir.verify`) refuses a read whose index it cannot bound.
 
 from __future__ import annotations
 
+from ..symbolic_int import is_known
+from ..symbolic_int import maximum as greater_extent
 from ..tir import dtypes
 from ..tir.expr import Expr, Operand, as_expr, cast, const, floormod, maximum, minimum
 
@@ -15,10 +17,11 @@ def clip_index(index: Operand, extent: int) -> Expr:
 
     Unsigned numbers are compared as such. An axis of extent 0 has no index; the result is 0 then.
     """
-    last = max(extent - 1, 0)
+    last = greater_extent(extent - 1, 0)
     expr = as_expr(index)
     if dtypes.is_float(expr.dtype):  # a number that int32 does not hold is clipped all the same; NaN gives 0
-        expr = minimum(maximum(expr, const(0.0, expr.dtype)), const(float(last), expr.dtype))
+        limit = const(float(last), expr.dtype) if is_known(last) else cast(const(last, "int32"), expr.dtype)
+        expr = minimum(maximum(expr, const(0.0, expr.dtype)), limit)
     position = _widened(expr)
     low, high = dtypes.int_range(position.dtype)
     if last < high:
@@ -33,7 +36,7 @@ def wrap_index(index: Operand, extent: int) -> Expr:
     position = _widened(as_expr(index))
     if extent - 1 > dtypes.int_range(position.dtype)[1]:
         position = cast(position, "int64")
-    return cast(floormod(position, const(max(extent, 1), position.dtype)), "int32")
+    return cast(floormod(position, const(greater_extent(extent, 1), position.dtype)), "int32")
 
 
 def _widened(index: Expr) -> Expr:

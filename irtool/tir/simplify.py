@@ -372,7 +372,7 @@ class Simplifier:
         # terms + offset < 0
         sizes = sorted({-k if holds(operator.lt, k, 0) else k for k in terms.values()}, key=bound, reverse=True)
         for g in sizes:
-            if g == 1 or all(k % g == 0 for k in terms.values()):
+            if g == 1 or not holds(operator.gt, g, 0) or all(k % g == 0 for k in terms.values()):
                 continue
             rest = {t: k for t, k in terms.items() if k % g}
             low, high = self._form_range((rest, offset))
@@ -387,7 +387,7 @@ class Simplifier:
     def _divide_coarsely(self, op: str, form: Linear, c: int, dtype: str) -> Expr | None:
         """(16*i + j) floordiv 64  ⇒  i floordiv 4, and floormod  ⇒  16*(i floormod 4) + j, where 0 <= j < 16."""
         for g in sorted({greatest_common_divisor(k, c) for k in form[0].values()}, key=bound, reverse=True):
-            if g == 1 or not holds(operator.lt, g, c):
+            if g == 1 or not holds(operator.gt, g, 0) or not holds(operator.lt, g, c):
                 continue
             fine = ({t: k for t, k in form[0].items() if k % g}, form[1] % g)
             if not fine[0] and not fine[1]:

@@ -18,6 +18,8 @@ from irtool.symbolic_int import SymbolicInt, symbolic
 
 HIGH = 16
 N = symbolic("n", 1, HIGH)
+FROM_NONE = symbolic("n", 0, HIGH)
+"""A length that may be 0, as those are that count what a run finds."""
 
 
 _range = range
@@ -54,8 +56,8 @@ def with_extent(case: Case, extent: int, d: int) -> Module:
     return infer_types(annotate_params(module, "main", types))
 
 
-def lengths_of(name: str) -> Iterator[tuple[Case, int, Module]]:
-    """The cases of an operator, each with an extent that becomes a length, and the module."""
+def lengths_of(name: str, length: SymbolicInt = N) -> Iterator[tuple[Case, int, Module]]:
+    """The cases of an operator, each with an extent that becomes the length, and the module."""
     for case in cases_of(operators.get(name)):
         if case.refusal:
             continue
@@ -67,6 +69,6 @@ def lengths_of(name: str) -> Iterator[tuple[Case, int, Module]]:
             continue
         for extent in sorted({d for t in types for d in t.shape if 1 < d <= HIGH}):
             try:
-                yield case, extent, with_extent(case, extent, N)
+                yield case, extent, with_extent(case, extent, length)
             except irtool.IrError:
                 continue  # the types need a number: see tests/infer/test_lengths.py

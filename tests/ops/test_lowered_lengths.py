@@ -16,7 +16,8 @@ from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Module
 from irtool.ir.values import value_leaves
 from irtool.ops.base import Operator, operators
-from tests.ops.open_cases import lengths_of, ranges_of_numbers, with_extent
+from irtool.ops.cases import Case
+from tests.ops.open_cases import FROM_NONE, lengths_of, ranges_of_numbers, with_extent
 
 MOST = 6
 """Pairs of a case and an extent of each operator."""
@@ -24,6 +25,7 @@ MOST = 6
 REFUSED = {
     "dft": "the factors of the length are steps of the transform",
     "stft": "the factors of the length are steps of the transform",
+    "length.cut": "as many elements are cut as its shape says, whatever extents the data have",
     "nn.fifo_buffer": "how much stays of the buffer is a difference of extents",
     "nn.sparse_conv2d": "weights that only the run knows are no constants",
     "nn.sparse_dense": "blocks of weights are numbers",
@@ -45,6 +47,16 @@ REFUSED = {
 NAMES = [n for n in operators.names() if operators.get(n).compute is not Operator.compute and n not in REFUSED]
 
 
+REFUSED_AT_NONE = {
+    **REFUSED,
+    "image.resize2d": "pixels of an image without any have no value",
+}
+"""The same of lengths that may be 0."""
+
+FEW = 2
+"""Pairs of a case and a length that may be 0 of each operator."""
+
+
 def values_of(module: Module, inputs: list[Any]) -> list[np.ndarray]:
     return [np.asarray(v) for v in value_leaves(irtool.evaluate(module, inputs))]
 
@@ -52,23 +64,34 @@ def values_of(module: Module, inputs: list[Any]) -> list[np.ndarray]:
 @pytest.mark.parametrize("name", NAMES)
 def test_nests_of_lengths(name: str) -> None:
     for _, (case, extent, module) in zip(range(MOST), lengths_of(name), strict=False):
-        with ranges_of_numbers():
-            lowered = irtool.run_passes(module, "FuseOps,LowerTE")
-        for number in sorted({1, 2, 5, extent}):
-            try:
-                special = with_extent(case, extent, number)
-                own = number == extent  # values that a case states are for its own extent
-                inputs = inputs_of(case, special) if own else random_inputs(special["main"], 0)
-                expected = values_of(special, inputs)
-            except irtool.IrError:
-                continue  # not for this number
-            for want, got in zip(expected, values_of(lowered, inputs), strict=True):
-                assert got.shape == want.shape, f"{case.line} of {extent} at {number}"
-                rough = 2e-2 if want.dtype.itemsize == 2 else 1e-4
-                np.testing.assert_allclose(
-                    got.astype("float64"),
-                    want.astype("float64"),
-                    rough,
-                    rough,
-                    err_msg=f"{case.line} of {extent} at {number}",
-                )
+        check(case, extent, module, {1, 2, 5, extent})
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in REFUSED_AT_NONE])
+def test_nests_of_lengths_that_may_be_0(name: str) -> None:
+    for _, (case, extent, module) in zip(range(FEW), lengths_of(name, FROM_NONE), strict=False):
+        check(case, extent, module, {0, extent})
+
+
+def check(case: Case, extent: int, module: Module, numbers: set[int]) -> None:
+    """Compares nests of a length with the operator, at these numbers."""
+    with ranges_of_numbers():
+        lowered = irtool.run_passes(module, "FuseOps,LowerTE")
+    for number in sorted(numbers):
+        try:
+            special = with_extent(case, extent, number)
+            own = number == extent  # values that a case states are for its own extent
+            inputs = inputs_of(case, special) if own else random_inputs(special["main"], 0)
+            expected = values_of(special, inputs)
+        except irtool.IrError:
+            continue  # not for this number
+        for want, got in zip(expected, values_of(lowered, inputs), strict=True):
+            assert got.shape == want.shape, f"{case.line} of {extent} at {number}"
+            rough = 2e-2 if want.dtype.itemsize == 2 else 1e-4
+            np.testing.assert_allclose(
+                got.astype("float64"),
+                want.astype("float64"),
+                rough,
+                rough,
+                err_msg=f"{case.line} of {extent} at {number}",
+            )

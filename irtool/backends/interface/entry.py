@@ -270,7 +270,9 @@ def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, regi
     upper, failures = name.upper(), program.failures
     lines = ["/* Every function returns 0, or an error:"]
     if FAILED in failures:
-        lines.append(f" * {FAILED}: a branch was taken that is impossible with the shapes of this program,")
+        lines.append(
+            f" * {FAILED}: a branch was taken that is impossible with the shapes of this program (nothing is written),"
+        )
     if any(e.symbols for e in entries):
         lines.append(f" * {upper}_{OUT_OF_BOUNDS}: a length is outside of its bounds (nothing is written),")
     if any(e.instance is not None for e in entries):
@@ -278,11 +280,15 @@ def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, regi
     if any(e.function.demands for e in entries):
         lines.append(f" * {upper}_{UNEQUAL_LENGTHS}: lengths are not equal that have to be (nothing is written),")
     if lengths_of_values(program):
-        lines.append(f" * {upper}_{VALUE_OUT_OF_BOUNDS}: a value decides an extent that is outside of its bounds,")
+        lines.append(
+            f" * {upper}_{VALUE_OUT_OF_BOUNDS}: a value decides an extent that is outside of its bounds (nothing is written),"
+        )
     if region_bytes:
-        lines.append(f" * {upper}_{REGION_FULL}: data and recursion of the run do not fit in the region,")
+        lines.append(
+            f" * {upper}_{REGION_FULL}: data and recursion of the run do not fit in the region (nothing is written),"
+        )
     if MATCH_ERROR in failures:
-        lines.append(f" * {upper}_{NO_CLAUSE}: no clause of a match fits,")
+        lines.append(f" * {upper}_{NO_CLAUSE}: no clause of a match fits (nothing is written),")
     return [*lines, " * 1: the workspace is too small (nothing is written)"]
 
 

@@ -2,7 +2,8 @@
 
 Each extent that is not known is a symbol. A vector carries its elements for a few choices of numbers for the symbols; operators
 that only move, add and multiply elements are evaluated on each. An element that is the same for all is known, since two different
-polynomials rarely agree at large numbers chosen at random.
+polynomials rarely agree at large numbers chosen at random. The first choice is of small numbers: a slice of 30 rows has 30 at all large
+ones, and fewer at small ones.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError
@@ -21,6 +23,9 @@ from ...symbolic_int import symbols_of, value_at
 from .value import Value
 
 _CHOICES = 3
+_SMALL = (2, 8)
+"""The first choice is at least the first number, and less than the second one."""
+
 _LARGEST = 64
 """Elements of a vector that is looked at."""
 
@@ -54,7 +59,7 @@ class Symbols:
     def _of_length(self, d: int) -> Numbers:
         """The numbers of an extent that is known, or a formula of lengths."""
         for s in symbols_of([d]):
-            self._named[s.name] = self._named.get(s.name) or tuple(n * s.step for n in self._draw())
+            self._named[s.name] = self._named.get(s.name) or tuple(max(n * s.step, s.low) for n in self._draw())
         return tuple(int(value_at(d, {s: self._named[s.name][k] for s in symbols_of([d])})) for k in range(_CHOICES))
 
     def put(self, e: Expr, axis: int, numbers: Numbers) -> Numbers:
@@ -77,7 +82,7 @@ class Symbols:
             i for i in inputs if i is not None and isinstance(i.type, TensorType) and not isinstance(i.expr, Constant)
         ]
         rows = [self.extents(i) for i in tensors]
-        shapes = []
+        shapes: list[Sequence[Any]] = []
         for k in range(_CHOICES):
             types = [TensorType(tuple(n[k] for n in row), i.dtype) for i, row in zip(tensors, rows, strict=True)]
             instead: dict[Expr, Expr] = {
@@ -86,6 +91,10 @@ class Symbols:
             try:
                 inferred = infer_expr(rewrite(value.expr, lambda old, new: new, instead.get)).checked_type
             except IrError:
+                if k == 0:  # too few elements, such as rows of a window: other numbers, of which nothing follows
+                    drawn = self._draw()[0]
+                    shapes.append([d if isinstance(d, int) else drawn + a for a, d in enumerate(t.shape)])
+                    continue
                 return  # extents that must be equal, and of which nothing says that they are
             if not isinstance(inferred, TensorType):
                 return
@@ -97,7 +106,8 @@ class Symbols:
     def _draw(self) -> Numbers:
         draw = random.Random(self._drawn)
         self._drawn += 1
-        return tuple(draw.randrange(1 << 18, 1 << 19) for _ in range(_CHOICES))
+        large = [draw.randrange(1 << 18, 1 << 19) for _ in range(_CHOICES - 1)]
+        return draw.randrange(*_SMALL), *large
 
 
 def with_extents(shape: Value, of: Value, axes: Sequence[int], symbols: Symbols) -> Value:

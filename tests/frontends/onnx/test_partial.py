@@ -128,3 +128,22 @@ def test_extents_times_numbers_that_are_given_later_are_computed():
     assert "dyn.reshape" in str(module)
     x = np.arange(24, dtype="float32").reshape(2, 12)
     np.testing.assert_array_equal(irtool.evaluate(module, [x, np.array([3])]), x.reshape(6, 4))
+
+
+def test_what_is_the_same_at_large_extents_alone_is_not_known():
+    """A slice of 30 rows has as many as there are, if there are fewer."""
+    text = """net (float[N, 4] x) => (float[R, 1] y, float[S, 4] z)
+    <int64[1] zero = {0}, int64[1] one = {1}, int64[1] some = {30}, int64[1] late = {-20}> {
+      rows = Slice (x, zero, some, zero)
+      column = Slice (rows, zero, one, one)
+      s = Shape (column)
+      y = ConstantOfShape (s)
+      last = Slice (x, late, some, zero)
+      t = Shape (last)
+      z = ConstantOfShape (t)
+    }"""
+    module, _ = irtool.from_onnx((HEAD + text).encode())
+    for extent in (1, 3, 25, 30, 45):
+        y, z = irtool.evaluate(module, [np.zeros((extent, 4), "float32")])
+        assert y.shape == (min(extent, 30), 1)
+        assert z.shape == (max(min(extent, 30) - max(extent - 20, 0), 0), 4)
