@@ -491,7 +491,7 @@ class SymbolicInt(int):
 
 
 def choice_of(name: str, choices: Iterable[int]) -> Symbol:
-    """The length with these values alone, one at least; the step is what divides all of them."""
+    """The length with these values alone, one at least; its step divides all of them."""
     values = tuple(sorted(set(choices)))
     return Symbol(name, values[0], values[-1], math.gcd(*values), values)
 

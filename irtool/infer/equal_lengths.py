@@ -167,8 +167,8 @@ def _within(s: Symbol, steps: int) -> Solution | None:
     least, most = -(-s.low // k) * t.step, s.high // k * t.step
     narrower = t.within(least, most)
     if narrower is not None and s.choices:
-        kept = [x for x in narrower.lengths(narrower.low).tolist() if k * (x // t.step) in s]
-        narrower = choice_of(t.name, kept) if kept else None
+        common = [x for x in narrower.lengths(narrower.low).tolist() if k * (x // t.step) in s]
+        narrower = choice_of(t.name, common) if common else None
     if narrower is None:
         return None
     if narrower == t:

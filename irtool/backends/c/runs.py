@@ -127,7 +127,7 @@ def check_lengths(name: str, e: EntryPoint) -> str:
 
 
 def outside(s: Symbol, least: int) -> str:
-    """The condition in C that a length is none of its values, of which `least` is the first."""
+    """The condition, in C, of a length outside of its values, the first of which is `least`."""
     if s.choices:
         return " && ".join(f"{s.name} != {c}" for c in s.choices)
     return f"{s.name} < {least} || {s.name} > {s.high}" + (f" || {s.name} % {s.step} != 0" if s.step > 1 else "")

@@ -254,7 +254,7 @@ class ProgramWriter:
 
 
 def _refuse_outside(b: Builder, s: Symbol, least: int) -> None:
-    """Returns an error if a length is none of its values, of which `least` is the first."""
+    """Returns an error for a length outside of its values, the first of which is `least`."""
     if s.choices:
         others = [b.value(f"icmp ne i64 %{s.name}, {c}") for c in s.choices]
         _refuse(b, functools.reduce(lambda x, y: b.value(f"and i1 {x}, {y}"), others), LENGTH_ERROR)
