@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..diagnostics import ToolError
-from ..tir.program import FAILED, LENGTH_ERROR, OTHER_STATE_ERROR, UNEQUAL_ERROR, VALUE_ERROR
+from ..tir.program import FAILED, FULL_ERROR, LENGTH_ERROR, OTHER_STATE_ERROR, UNEQUAL_ERROR, VALUE_ERROR
 from ..tir.region import MATCH_ERROR, REGION_ERROR
 from .interface.memory import ALIGNMENT
 
@@ -24,6 +24,7 @@ ERRORS = {
     LENGTH_ERROR: "a length is outside of its bounds",
     OTHER_STATE_ERROR: "the bytes are no saved state of this network, or damaged",
     UNEQUAL_ERROR: "lengths that have to be equal are not",
+    FULL_ERROR: "the states have no room for the step",
     REGION_ERROR: "the region is full: the data and the recursion of this run take more memory than it has (see region_size)",
     MATCH_ERROR: "no clause of a match fits",
     VALUE_ERROR: "a value decides an extent that is outside of its bounds",

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..symbolic_int import Atom, Minimum, Quotient, Symbol, SymbolicInt
-from ..tir.program import PARAM, RESULT, STATE, HostFunction, Slot, State
-from ..tir.symbols import symbols_of_function
+from ..tir.program import PARAM, RESULT, STATE, HostFunction, Slot, State, StateLength
+from ..tir.symbols import symbols_of_step
 
 
 def describe_entry(f: HostFunction) -> dict[str, Any]:
     """Names, shapes, dtypes and structures of an entry's parameters and results, as JSON can hold them."""
-    symbols = symbols_of_function(f)
+    symbols = symbols_of_step(f)
     return {
         "name": f.name,
         **({"lengths": [_describe_symbol(s) for s in symbols]} if symbols else {}),
@@ -21,6 +21,11 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
         "params": [[s.name, [_describe(d) for d in s.shape], s.dtype] for s in f.params],
         "results": [[s.name, [_describe(d) for d in s.shape], s.dtype] for s in f.results],
         **({"states": [_describe_state(s) for s in f.states]} if f.states else {}),
+        **(
+            {"state_lengths": [[x.symbol.name, _describe(x.next), x.capacity] for x in f.state_lengths]}
+            if f.state_lengths
+            else {}
+        ),
         **({"declared": [[_describe(d) for d in shape] for shape in f.declared]} if f.declared else {}),
         "structure": f.structure,
         "param_names": f.param_names,
@@ -54,6 +59,10 @@ def read_entry(about: Mapping[str, Any]) -> HostFunction:
         model_inputs=dict(about.get("model_inputs", {})),
         model_outputs=list(about.get("model_outputs", [])),
         states=[_read_state(s, read_shape) for s in about.get("states", ())],
+        state_lengths=[
+            StateLength(symbols[name], _read(after, symbols), int(capacity))
+            for name, after, capacity in about.get("state_lengths", ())
+        ],
         lengths=tuple(of_values),
         extents_of=tuple(map(int, about.get("extents_of", ()))),
     )

@@ -77,8 +77,8 @@ def read_bounds(text: str) -> Length | None:
         raise UsageError(f"the step of {name} is {step}, and must be positive", help=f"write {name}<=512:4")
     low = step if match[1] is None else _bound(match[1], name)
     high = _bound(match[3], name)
-    if low < 1:
-        raise UsageError(f"the least length of {name} is 1, not {low}", help=f"write 1<={name}<=512")
+    if low < 0:
+        raise UsageError(f"the least length of {name} is {low}: none is negative", help=f"write 0<={name}<=512")
     if high < 1:
         raise UsageError(f"the bound of {name} is {high}: nothing would be left to compute", help=f"write {name}<=512")
     if high > LARGEST:

@@ -36,6 +36,7 @@ class Instance:
         self._signature = signature
         self._function = function
         self._saved_bytes: int = report["saved_bytes"]
+        self._lengths = len(report.get("state_lengths", ()))
         # Of 64-bit words: aligned for every dtype.
         self._memory = np.zeros(-(-report["instance_bytes"] // 8), np.uint64)
         self._address: int = self._memory.ctypes.data
@@ -43,14 +44,15 @@ class Instance:
         self.reset()
 
     def step(self, inputs: Sequence[Any] | Mapping[str, Any] = (), **named: Any) -> Any:
-        """The outputs of the next step, for inputs in order or by name: states are neither. Raises as `Artifact.run` does."""
+        """The outputs of the next step, for inputs in order or by name: states are neither. Raises as `Artifact.run` does, and StateFull
+        if the states have no room for the step."""
         if named:
             if len(inputs):
                 raise UsageError("inputs are given in order or by name, not both")
             inputs = named
         signature = self._signature
-        arrays, outputs, lengths = signature.call(inputs)
         with self._lock:
+            arrays, outputs, lengths = signature.call(inputs, self._memory[: self._lengths].tolist())
             self._serving.step(self._address, arrays, outputs, self._function, lengths)
         return signature.result(outputs)
 

@@ -12,10 +12,15 @@ from operator import itemgetter
 from ..diagnostics import IrError
 from ..ir.mistakes import ValueDoesNotFit
 from ..symbolic_int import Symbol, SymbolicInt, symbol_of, symbols_of, value_at
+from ..tir.program import StateLength
 
 
 class WrongLength(IrError, ValueError):
     """A shape that no lengths of the run give."""
+
+
+class StateFull(IrError, ValueError):
+    """A step for which the states of an instance have no room."""
 
 
 Source = tuple[int, int, SymbolicInt]
@@ -30,6 +35,7 @@ class Lengths:
         symbols: its lengths, in the order in which the compiled function takes them.
         names: the names of its inputs, and `shapes` theirs.
         demands: pairs of extents, as inputs have them and as the function computes with, that are equal in each run.
+        state_lengths: those that an instance keeps between steps.
     """
 
     def __init__(
@@ -39,14 +45,17 @@ class Lengths:
         names: Sequence[str],
         shapes: Sequence[Sequence[int]],
         demands: Sequence[tuple[int, int]] = (),
+        state_lengths: Sequence[StateLength] = (),
     ) -> None:
-        self.symbols = tuple(symbols)
+        positions = [x.symbol for x in state_lengths if x.is_position]
+        self.symbols = (*symbols, *positions)
+        self._own = len(symbols)
         self._entry = entry
         self._names = names
         self._shapes = shapes
         self._demands = demands
         formulas = [(n, k, d) for n, s in enumerate(shapes) for k, d in enumerate(s) if isinstance(d, SymbolicInt)]
-        sources, checks = _order(formulas)
+        sources, checks = _order(formulas, positions)
         # A call takes a few microseconds: places in a tuple are faster than symbols as keys.
         self._place = {s: n for n, s in enumerate(self.symbols)}
         self._sources = [
@@ -54,17 +63,22 @@ class Lengths:
             for s, source in sources
         ]
         self._checks = [(n, k, d, self._place_of(d)) for n, k, d in checks]
-        self._unknown = [s for s in self.symbols if s not in {s for s, _ in sources}]
+        self._unknown = [s for s in symbols if s not in {s for s, _ in sources}]
+        self._is_position = [x.is_position for x in state_lengths]
+        self._next = [(x, self.extent(x.next)) for x in state_lengths if x.is_position]
+        self._same = [None if x.is_position else self._place[x.symbol] for x in state_lengths]
 
-    def solve(self, shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
-        """The lengths, in the order of `symbols`, for inputs of these shapes, whose ranks and constant extents have been compared.
+    def solve(self, shapes: Sequence[Sequence[int]], instance: Sequence[int] = ()) -> tuple[int, ...]:
+        """The lengths, in the order of `symbols`, for inputs of these shapes, whose ranks and constant extents have been compared, and for
+        the values of `state_lengths` in an instance.
 
-        Raises WrongLength for a length outside of its bounds, or extents that contradict each other.
+        Raises WrongLength for a length outside of its bounds, extents that contradict each other, or a length other than in the steps
+        before; StateFull for a step for which the states have no room.
         """
         if self._unknown:
             names = ", ".join(s.name for s in self._unknown)
             raise WrongLength(f"the shapes of inputs of @{self._entry} do not decide {names}", code=ValueDoesNotFit)
-        lengths = [0] * len(self.symbols)
+        lengths = [0] * self._own + [x for x, own in zip(instance, self._is_position) if own]
         for place, symbol, (n, axis, formula), is_length, low, high, step, choices in self._sources:
             extent = shapes[n][axis]
             value = extent if is_length else _solve(formula, symbol, self.values(lengths), extent)
@@ -72,6 +86,8 @@ class Lengths:
                 words = "" if is_length else f"with {symbol.name} "
                 raise self._refuse(n, axis, extent, f"{formula}, {words}{symbol.range}")
             lengths[place] = value
+        if instance:
+            self._check_kept(lengths, instance)
         for n, axis, formula, same in self._checks:
             expected = lengths[same] if same is not None else value_at(formula, self.values(lengths))
             if shapes[n][axis] != expected:
@@ -82,6 +98,28 @@ class Lengths:
         if self._demands:
             self._check_demands(self.values(lengths))
         return tuple(lengths)
+
+    def _check_kept(self, lengths: Sequence[int], instance: Sequence[int]) -> None:
+        """Raises StateFull or WrongLength for lengths that do not fit those of an instance."""
+        for x, extent in self._next:
+            if (size := extent(lengths)) > x.capacity:
+                raise StateFull(
+                    f"the states of @{self._entry} have no room for the step: {x.next} would be {size}, and at most {x.capacity} is "
+                    "possible",
+                    help="begin anew: reset()",
+                    code=ValueDoesNotFit,
+                )
+        for place, before in zip(self._same, instance):
+            if place is not None and before not in (0, lengths[place]):
+                raise WrongLength(
+                    f"{self.symbols[place].name} is {lengths[place]} in this step of @{self._entry}, and was {before} in the steps before",
+                    help="begin anew: reset()",
+                    code=ValueDoesNotFit,
+                )
+
+    def passed(self, lengths: Sequence[int]) -> Sequence[int]:
+        """The lengths that the compiled function takes: those that an instance keeps are not among them."""
+        return lengths[: self._own]
 
     def _check_demands(self, values: Mapping[Symbol, int]) -> None:
         """Raises WrongLength for extents that have to be equal, and are not."""
@@ -126,11 +164,13 @@ class Lengths:
         )
 
 
-def _order(formulas: Sequence[Source]) -> tuple[list[tuple[Symbol, Source]], list[Source]]:
-    """The extents that lengths are solved from, each with one further length, those alone first; and the others."""
+def _order(
+    formulas: Sequence[Source], positions: Sequence[Symbol] = ()
+) -> tuple[list[tuple[Symbol, Source]], list[Source]]:
+    """The extents that lengths are solved from, each with one length beside those that are kept, those alone first; and the others."""
     left = sorted(formulas, key=lambda f: symbol_of(f[2]) is None)
     sources: list[tuple[Symbol, Source]] = []
-    known: set[Symbol] = set()
+    known: set[Symbol] = set(positions)
     while True:
         unknown = {n: f[2].symbols() - known for n, f in enumerate(left)}
         number = next((n for n, missing in unknown.items() if len(missing) == 1), None)

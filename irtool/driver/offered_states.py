@@ -1,7 +1,8 @@
 """Inputs of a function that look like states: the pairs of an input and an output that `build --state auto` keeps, and `info` lists.
 
-An output is the next value of an input of the same type if it is an update of it (rows written, as ONNX's TensorScatter does), or if
-their names in the model say so: `past_key_values.0.key` and `present.0.key`, `h0` and `hn`, `state` and `state_out`.
+An output is the next value of an input of the same type, but for extents that a run decides, if it is an update of it (rows written, as
+ONNX's TensorScatter does, or put behind it), or if their names in the model say so: `past_key_values.0.key` and `present.0.key`, `h0` and `hn`,
+`state` and `state_out`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import re
 from collections.abc import Iterator
 
 from ..ir import Call, Function, Op, TensorType, Tuple, Var, tuple_leaves
+from ..ir.dims import is_number
 from ..ir.tensor_names import input_names, output_names
+from ..ops.base import is_call_to
 from ..ops.indexing.scatter import ScatterAlongAxis, ScatterND
 
 _NAMES = (
@@ -39,14 +42,17 @@ def offered_states(f: Function) -> dict[str, int]:
         names = set(_next_names(called.get(p, p.name)))
         for n, out in enumerate(types):
             is_next = updated.get(n) is p or (n < len(outputs) and outputs[n] in names)
-            if is_next and isinstance(out, TensorType) and _same(t, out) and n not in pairs.values():
+            if is_next and isinstance(out, TensorType) and _may_follow(t, out) and n not in pairs.values():
                 pairs[p.name] = n
                 break
     return pairs
 
 
-def _same(a: TensorType, b: TensorType) -> bool:
-    return a.dtype == b.dtype and len(a.shape) == len(b.shape) and all(x == y for x, y in zip(a.shape, b.shape))
+def _may_follow(t: TensorType, after: TensorType) -> bool:
+    """True if a tensor of the second type may take the place of one of the first."""
+    if t.dtype != after.dtype or len(t.shape) != len(after.shape):
+        return False
+    return all(x == y or not is_number(x) for x, y in zip(t.shape, after.shape))
 
 
 def _next_names(name: str) -> Iterator[str]:
@@ -60,6 +66,11 @@ def _next_names(name: str) -> Iterator[str]:
 
 def _updated(e: object) -> Var | None:
     """The parameter of which an expression is an update."""
-    while isinstance(e, Call) and isinstance(e.op, Op) and issubclass(e.op.operator, ScatterAlongAxis | ScatterND):
-        e = e.args[0]
+    while isinstance(e, Call) and isinstance(e.op, Op):
+        if issubclass(e.op.operator, ScatterAlongAxis | ScatterND):
+            e = e.args[0]
+        elif is_call_to(e, "concatenate") and isinstance(joined := e.args[0], Tuple) and joined.fields:
+            e = joined.fields[0]
+        else:
+            break
     return e if isinstance(e, Var) else None

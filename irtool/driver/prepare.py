@@ -25,6 +25,7 @@ from ..ir import (
     post_order,
 )
 from ..ir.types import has_static_shapes
+from ..lower.state_caches import write_caches
 from ..lower.value_lengths.fresh import Fresh
 from .chosen_functions import call_inside_branches
 from .entry import rename_functions, with_entry
@@ -169,6 +170,7 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
     functions: dict[str, Any] = {}
     prepared = module
     fresh = Fresh(_names_of_lengths(module))
+    module = write_caches(module, options.entries[0])
     for entry in options.entries:
 
         def prepare_entry(module: Module, entry: str = entry) -> Module:

@@ -10,6 +10,7 @@ from typing import Any
 from ..backends.base import EntryPoint, Sources, entry_points
 from ..post_order import in_post_order
 from ..symbolic_int import Symbol, SymbolicInt, bound
+from ..tir import dtypes
 from ..tir.kernel import StageChoice, part_bytes
 from ..tir.pools import locate, pool_record
 from ..tir.program import (
@@ -129,7 +130,7 @@ def _states(entry: EntryPoint) -> dict[str, Any]:
             "output": s.output,
             "shape": _shape(s.slot.shape),
             "dtype": s.slot.dtype,
-            "bytes": bound(s.slot.nbytes),
+            "bytes": entry.function.elements_of(s) * dtypes.itemsize(s.slot.dtype),
             "copied": s.is_copied,
         }
         for s in entry.function.states
@@ -139,7 +140,17 @@ def _states(entry: EntryPoint) -> dict[str, Any]:
         "states": states,
         "instance_bytes": instance.nbytes if instance is not None else sum(s["bytes"] for s in states),
         "saved_bytes": instance.saved_bytes if instance is not None else 0,
+        **_state_lengths(entry),
     }
+
+
+def _state_lengths(entry: EntryPoint) -> dict[str, Any]:
+    """The lengths that an instance keeps, the first words of it, of 64 bits."""
+    lengths = entry.function.state_lengths
+    if not lengths:
+        return {}
+    about = [{"name": x.symbol.name, "next": str(x.next), "capacity": x.capacity} for x in lengths]
+    return {"state_lengths": about}
 
 
 def _stage_report(stage: StageChoice) -> dict[str, Any]:

@@ -137,6 +137,7 @@ class Session:
         from ..ops.onnx_node import settle_waiting
         from .parameters import bind_weights
         from .prepare import is_dynamic
+        from .state_lengths import with_state_lengths
 
         options = self.options
         module = build_input.module()
@@ -144,7 +145,9 @@ class Session:
         source = settle_waiting(require_types(source, options.entries), options.entries[0])
         if build_input.passes:
             source = _transform(source, build_input.passes, options, self.instruments)
-        may_wait = not has_states(source, options.entries) and may_wait
+        if has_states(source, options.entries):
+            may_wait = False
+            source = with_state_lengths(require_types(source, options.entries), options.entries[0])
         exact = source
         lowered = Lowered(source)
         if options.precision != EXACT:

@@ -13,7 +13,7 @@ from ..ir.types import rewrite_type
 from ..ir.values import value_leaves
 from ..symbolic_int import SymbolicInt, bound
 from ..tir.program import HostFunction, Slot
-from ..tir.symbols import symbols_of_function
+from ..tir.symbols import symbols_of_function, symbols_of_step
 from ..trampoline import trampoline
 from .lengths import Lengths
 
@@ -47,9 +47,16 @@ class Signature:
         self._exact = _exact(self._params)
         self.lengths: Lengths | None = None
         """Solves the lengths that a run decides; None for static shapes."""
-        if symbols := symbols_of_function(function):
+        if symbols_of_step(function):
             names = [s.name for s in function.params]
-            self.lengths = Lengths(entry, symbols, names, function.declared_shapes, function.demands)
+            self.lengths = Lengths(
+                entry,
+                symbols_of_function(function),
+                names,
+                function.declared_shapes,
+                function.demands,
+                function.state_lengths,
+            )
             self._extents = [(list(map(self.lengths.extent, shape)), dtype) for shape, dtype in self.stored]
             self._params = [Var(p.name, _opened(p.type_annotation)) for p in self._params]
             self._exact = _exact(self._params)
@@ -95,17 +102,19 @@ class Signature:
 
         return [np.empty(shape, dtype) for shape, dtype in self.stored]
 
-    def call(self, inputs: Sequence[Any] | Mapping[str, Any]) -> tuple[list[Any], list[Any], tuple[int, ...]]:
+    def call(
+        self, inputs: Sequence[Any] | Mapping[str, Any], values: Sequence[int] = ()
+    ) -> tuple[list[Any], list[Any], Sequence[int]]:
         """The tensors of the inputs, new arrays for those of the result, and the lengths that the shapes give, as the library takes
-        them. Raises as `arrays` and `Lengths.solve` do."""
+        them; `values` are those of the lengths in the instance. Raises as `arrays` and `Lengths.solve` do."""
         arrays = self.arrays(inputs)
         if self.lengths is None:
             return arrays, self.outputs(), ()
         import numpy as np
 
-        lengths = self.lengths.solve([a.shape for a in arrays])
+        lengths = self.lengths.solve([a.shape for a in arrays], values)
         outputs = [np.empty([extent(lengths) for extent in extents], dtype) for extents, dtype in self._extents]
-        return arrays, outputs, lengths
+        return arrays, outputs, self.lengths.passed(lengths)
 
     def stored_at(self, lengths: Sequence[int]) -> list[tuple[list[int], Any]]:
         """`stored` for these lengths of the run."""

@@ -18,7 +18,9 @@ to be equal that have names of their own: `input_shapes=[[[a, 4]], [[b, 4]]]` of
 
 `state_outputs` has, for each of the first parameters, the number of the output that is its value in the next call; -1 for others. A build
 keeps such a parameter in the memory of an instance. `state_values`, which a binding of weights adds, has constants with which states begin,
-by the names of their parameters.
+by the names of their parameters. `state_lengths`, which a build adds, has a row for each length in shapes of states: the length, its value
+in the next call, and its greatest value; `written_states` has the names of states in whose memory a step writes rows behind those of the
+steps before.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ OUTPUT_DIMS = "output_dim_names"
 STATES = "state_outputs"
 INPUT_SHAPES = "input_shapes"
 FIRST_VALUES = "state_values"
+STATE_LENGTHS = "state_lengths"
+WRITTEN_STATES = "written_states"
 
 
 def output_names(f: Function) -> tuple[str, ...]:
@@ -76,6 +80,11 @@ def input_shapes(f: Function) -> dict[Var, list[tuple[int, ...]]]:
     if not isinstance(rows, list | tuple) or len(rows) != len(f.params):
         return {}
     return {p: [tuple(shape) for shape in row] for p, row in zip(f.params, rows, strict=True)}
+
+
+def state_lengths(f: Function) -> list[tuple[int, int, int]]:
+    """The lengths in shapes of states, each with its value in the next call, and its greatest value."""
+    return [(before, after, capacity) for before, after, capacity in f.attrs.get(STATE_LENGTHS, ())]
 
 
 def first_values(f: Function) -> dict[str, Constant]:

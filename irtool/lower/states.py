@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import IrError
+from ..infer.equal_lengths import replaced
 from ..ir import Constant, Function
-from ..ir.tensor_names import first_values, state_outputs
+from ..ir.tensor_names import WRITTEN_STATES, first_values, state_lengths, state_outputs
+from ..symbolic_int import symbol_of
 from ..tir.kernel import Kernel
 from ..tir.program import (
     STATE,
@@ -25,6 +27,7 @@ from ..tir.program import (
     SetLengths,
     Slot,
     State,
+    StateLength,
     Step,
     steps,
 )
@@ -44,6 +47,8 @@ def keep_states(f: Function, host: HostFunction, constant: Callable[[Constant], 
     by_name = {p.name: (p, n) for p, n in outputs.items()}
     slots = dict(zip(host.param_names, _first_slots(host.param_structures), strict=True))
     states: dict[int, State] = {}
+    lengths = [StateLength(s, n, c) for d, n, c in state_lengths(f) if (s := symbol_of(d)) is not None]
+    changed = {x.symbol: x.next for x in lengths}
     for name, structure in zip(host.param_names, host.param_structures, strict=True):
         if name not in by_name:
             continue
@@ -63,7 +68,7 @@ def keep_states(f: Function, host: HostFunction, constant: Callable[[Constant], 
                 f"output {n} is the next value of %{states[n].name} and of %{name}", param.span, code=StateMismatch
             )
         slot, after = host.params[slots[name]], host.results[n]
-        if (slot.shape, slot.dtype) != (after.shape, after.dtype):
+        if (tuple(replaced(d, changed) for d in slot.shape), slot.dtype) != (after.shape, after.dtype):
             raise IrError(
                 f"the state %{name} is {_type(slot)}, and its next value, output {n}, is {_type(after)}",
                 param.span,
@@ -71,7 +76,14 @@ def keep_states(f: Function, host: HostFunction, constant: Callable[[Constant], 
             )
         slot.kind = STATE
         first = first_values(f).get(name)
-        states[n] = State(name, host.result_name(n), slot, after, None if first is None else constant(first))
+        states[n] = State(
+            name,
+            host.result_name(n),
+            slot,
+            after,
+            None if first is None else constant(first),
+            is_written=name in f.attrs.get(WRITTEN_STATES, ()),
+        )
     stay = [n for n, name in enumerate(host.param_names) if name not in by_name]
     own = {s.slot for s in states.values()}
     host.structure = _without(host.structure, set(states))
@@ -85,6 +97,7 @@ def keep_states(f: Function, host: HostFunction, constant: Callable[[Constant], 
     host.param_structures = [host.param_structures[n] for n in stay]
     host.model_inputs = {m: name for m, name in host.model_inputs.items() if name not in by_name}
     host.states = [s for name in slots for s in states.values() if s.name == name]
+    host.state_lengths = lengths
     return host
 
 
@@ -169,12 +182,19 @@ def settle_states(function: HostFunction, stages: Mapping[Kernel, Stages], may_e
         slot, after = state.slot, state.next.resolve()
         if after is slot:
             continue
-        if not ends_early and _lies_there(slot, after, uses, stages):
+        if (
+            (state.is_written or not ends_early)
+            and slot.shape == after.shape
+            and _lies_there(slot, after, uses, stages)
+        ):
             after.forward = slot
             continue
-        other = Slot(f"{slot.name}_next", slot.shape, slot.dtype, TEMP)
-        after.forward = other
-        function.body.append(CopySlot(other, slot))
+        other = Slot(f"{slot.name}_next", after.shape, slot.dtype, TEMP)
+        target = Slot(
+            slot.name, after.shape, slot.dtype, STATE
+        )  # the same memory, in which the next value has other extents
+        after.forward, target.forward = other, slot
+        function.body.append(CopySlot(other, target))
         state.next = slot
         state.is_copied = True
 

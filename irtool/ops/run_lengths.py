@@ -21,8 +21,9 @@ from ..ir.dims import is_number
 from .base import DType, Operator, Pattern, RelationError, Reporter, operator
 from .conversion import convert
 from .dtypes import numpy_dtype
+from .indexing.meeting import copy_loops, loop_nest
 from .indexing.take import require_integers
-from .shapes import product, require_rank, tensor
+from .shapes import normalize_axis, product, require_compatible, require_rank, tensor
 
 
 def _numbers(shape: Sequence[int]) -> Sequence[int]:
@@ -99,6 +100,55 @@ class LengthCut(Operator):
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         (data,) = inputs
         return te.compute(out_type.shape, lambda *i: data[i], name="T_cut", tag="injective")
+
+
+@operator("length.write", "data", "rows", pattern=Pattern.OPAQUE, attrs="LengthWriteAttrs", level=99)
+@dataclass(frozen=True)
+class LengthWrite(Operator):
+    """The data with `rows` in the place of those from `begin` on along `axis`. All are inside of the data."""
+
+    differentiable = False
+    layout_rule = ""
+    precision = "follow"
+    one_shape = ("data", "result")
+    one_dtype = ("data", "rows", "result")
+
+    axis: int
+    begin: int
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the data. The rows have its dtype, and its shape but for `axis`."""
+        data, rows = (tensor(t, n) for t, n in zip(types, self.arguments, strict=True))
+        if data is None or rows is None:
+            return None
+        require_rank(rows, len(data.shape), "rows")
+        axis = normalize_axis(self.axis, len(data.shape))
+        for k, (d, r) in enumerate(zip(data.shape, rows.shape, strict=True)):
+            if k != axis:
+                require_compatible(d, r, f"axis {k} of data and of rows")
+        if data.dtype != rows.dtype:
+            raise RelationError(f"data is of {data.dtype}, and rows of {rows.dtype}")
+        return data
+
+    def evaluate(self, data: Any, rows: Any) -> Any:
+        (begin,) = _numbers((self.begin,))
+        out = np.array(data)
+        axis = self.axis % data.ndim
+        out[(slice(None),) * axis + (slice(begin, begin + rows.shape[axis]),)] = rows
+        return out
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        axis = self.axis % len(out_type.shape)
+
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            data, rows = ins
+            (out,) = outs
+            copy_loops(ib, data, out)
+            loop_nest(
+                ib, rows.shape, lambda i: ib.store(out, (*i[:axis], i[axis] + self.begin, *i[axis + 1 :]), rows[i])
+            )
+
+        return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="write")
 
 
 @operator("length.slice", "data", "begin", "strides", pattern=Pattern.OPAQUE, attrs="LengthSliceAttrs", level=99)

@@ -6,10 +6,10 @@ Tuples are gone: every value is a list of tensors, every tensor lives in a `Slot
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, NamedTuple
 
-from ..symbolic_int import Symbol
+from ..symbolic_int import Symbol, bound, extent_of, symbol_of, symbols_of, value_at
 from . import dtypes
 from .kernel import Kernel
 from .pools import Pool
@@ -26,6 +26,9 @@ OTHER_STATE_ERROR = 7
 
 UNEQUAL_ERROR = 8
 """The error of an entry point for lengths that the network needs to be equal, and that are not."""
+
+FULL_ERROR = 12
+"""The error of a step for which the states of an instance have no room."""
 
 FAILED = 5
 """The result of an entry point if a branch is taken that is impossible with the program's shapes."""
@@ -297,6 +300,7 @@ class State:
         next: the slot of the value when a step ends: another name of `slot` once memory is planned.
         first: a constant with the value when an instance begins; None for zeros.
         is_copied: whether a step computes the next value elsewhere, and copies it at its end.
+        is_written: a step writes rows behind those that count: they are no part of the value before the step ends.
     """
 
     name: str
@@ -305,6 +309,27 @@ class State:
     next: Slot
     first: Slot | None = None
     is_copied: bool = False
+    is_written: bool = False
+
+
+@dataclass(frozen=True)
+class StateLength:
+    """A length in the shapes of states, which an instance keeps with them.
+
+    Attributes:
+        symbol: the length when a step begins.
+        next: the length when a step ends.
+        capacity: the greatest length.
+    """
+
+    symbol: Symbol
+    next: int
+    capacity: int
+
+    @property
+    def is_position(self) -> bool:
+        """True for a length that steps change: only the instance knows it. Otherwise callers pass it, the same in all steps."""
+        return symbol_of(self.next) != self.symbol
 
 
 @dataclass(eq=False)
@@ -323,6 +348,7 @@ class HostFunction:
         model_inputs: names of parameters by those that they have in the model that the function was made from, where these differ.
         model_outputs: the names of the results in that model, in order; fewer, or none, where they are not known.
         states: of an entry, what instances keep between steps; `params` and `results` are those of the caller alone.
+        state_lengths: the lengths in shapes of its states.
         lengths: the lengths of the run that its steps set.
         extents_of: the last results are extents of others: for each of these, the number of the result that it is of.
     """
@@ -344,6 +370,7 @@ class HostFunction:
     model_inputs: dict[str, str] = field(default_factory=dict)
     model_outputs: Sequence[str] = ()
     states: list[State] = field(default_factory=list)
+    state_lengths: Sequence[StateLength] = ()
     lengths: Sequence[Symbol] = ()
     extents_of: Sequence[int] = ()
 
@@ -357,6 +384,17 @@ class HostFunction:
     def arguments(self) -> list[Slot]:
         """The slots that it is handed: parameters, results, and the memory of states."""
         return [*self.params, *self.results, *(s.slot for s in self.states)]
+
+    @property
+    def positions(self) -> list[StateLength]:
+        """The lengths that its steps read from an instance, and change."""
+        return [x for x in self.state_lengths if x.is_position]
+
+    def elements_of(self, state: State) -> int:
+        """The elements for which the memory of a state has room: those at the capacity of its lengths."""
+        lengths = {x.symbol: extent_of(replace(x.symbol, high=x.capacity)) for x in self.state_lengths}
+        size = state.slot.size
+        return bound(value_at(size, {s: lengths.get(s, extent_of(s)) for s in symbols_of([size])}))
 
     @property
     def declared_shapes(self) -> list[tuple[int, ...]]:

@@ -30,7 +30,13 @@ def _extents(kernel: Kernel) -> Iterator[int]:
 def symbols_of_function(function: HostFunction) -> list[Symbol]:
     """The symbols in the shapes of its parameters, results and states that its caller gives, in the order in which they appear."""
     shapes = (*function.declared_shapes, *(s.shape for s in function.outer))
-    return [s for s in symbols_of(d for shape in shapes for d in shape) if s not in function.lengths]
+    own = {*function.lengths, *(x.symbol for x in function.positions)}
+    return [s for s in symbols_of(d for shape in shapes for d in shape) if s not in own]
+
+
+def symbols_of_step(function: HostFunction) -> list[Symbol]:
+    """The symbols that its caller gives, and behind them those that an instance keeps."""
+    return list(dict.fromkeys((*symbols_of_function(function), *(x.symbol for x in function.positions))))
 
 
 def with_equal_lengths(function: HostFunction, values: Mapping[Symbol, int]) -> dict[Symbol, int]:
@@ -49,7 +55,7 @@ def symbols_of_program(program: Program) -> list[Symbol]:
 
 def symbols_of_entries(program: Program) -> list[Symbol]:
     """The symbols of all entries, in the order in which they appear."""
-    symbols = [s for name in program.entries or [program.entry] for s in symbols_of_function(program.functions[name])]
+    symbols = [s for name in program.entries or [program.entry] for s in symbols_of_step(program.functions[name])]
     return list(dict.fromkeys(symbols))
 
 

@@ -48,7 +48,7 @@ def net(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (("--dim", "seq<5"), "cannot read the dimension 'seq<5'\nhelp: write NAME=1, NAME<=512 or NAME=1|4|8"),
         (("--dim", "seq<=4294967296"), "the largest one is 2147483647"),
         (("--dim", "9<=seq<=8"), "at least 9 and at most 8: no length is both"),
-        (("--dim", "0<=seq<=8"), "the least length of seq is 1, not 0"),
+        (("--dim", "-1<=seq<=8"), "the least length of seq is -1: none is negative"),
         (("--dim", "length<=8"), "no dimension of a parameter of @main is called length\nhelp: its dimensions: seq"),
         (("--dim", "seqs<=8"), "no dimension of a parameter of @main is called seqs\nhelp: did you mean seq?"),
         (("--dim", "seq<=8", "--dim", "seq<=9"), "--dim is given twice for seq"),

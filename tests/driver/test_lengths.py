@@ -346,7 +346,7 @@ def test_any_name_of_a_length_is_an_identifier(name: str, tmp_path: Path) -> Non
         ({"x": ("n<=many", 6)}, {}, "'many' is no bound"),
         ({"x": ("n<=4294967296", 6)}, {}, "the largest one is 2147483647"),
         ({"x": ("5<=n<=4", 6)}, {}, "no length is both"),
-        ({"x": ("0<=n<=4", 6)}, {}, "the least length"),
+        ({"x": ("-1<=n<=4", 6)}, {}, "the least length"),
         ({"x": ("n<=3", 6)}, {"n": "<=4"}, "two bounds"),
         ({"x": ("n", 6)}, {"n": 4}, "n is 4 and a length"),
         ({}, {"m": "<=4"}, "no dimension of a parameter of @main is called m"),

@@ -34,7 +34,7 @@ from .banner import Origin
 from .constant_pools import ConstantPool, ConstantPools
 from .hosting import HostWriter
 from .nest import KernelWriter
-from .runs import RunWriter, storages
+from .runs import RunWriter, position, storages, store_lengths
 from .runtime import runtime
 from .states import define_functions
 from .team import REGION_WORK, count_threads, run_together
@@ -410,12 +410,18 @@ class _Writer:
                 f"static {apart}int {each}({', '.join(filter(None, (e.declarations, *declared)))}) {{\n{last}}}\n\n"
             )
             last = self._enter(each, ", ".join(x for x in (e.arguments, *writer.handed) if x))
+        if e.positions or e.same_lengths:
+            step = self.names.fresh(f"{e.run}_alone")
+            parameters = ", ".join([e.declarations, *writer.memory])
+            before += f"static int {step}({parameters}) {{\n{last}}}\n\n"
+            last = store_lengths(e, f"{step}({', '.join([e.arguments, *writer.handed])})")
         return before + writer.write(last)
 
     def _call(self, v: Variant, e: EntryPoint, writer: RunWriter) -> str:
         """The call of an entry's function of one level."""
         memory = writer.memory_of(v.program.functions[e.function.name])
-        lengths = [s.name if s in e.symbols else str(s.low) for s in symbols_of_program(v.program)]
+        own = {f.length.symbol: position(e, f) for f in e.positions}
+        lengths = [s.name if s in e.symbols else own.get(s, str(s.low)) for s in symbols_of_program(v.program)]
         tensors = [p.name for p in e.tensors]
         states = [f"{e.instance.variable}->{f.name}" for f in e.instance.fields] if e.instance is not None else []
         begin = v.program.functions[e.function.name].frame_bytes

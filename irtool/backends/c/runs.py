@@ -10,6 +10,7 @@ from ...tir.program import HostFunction
 from ..interface.entry import OUT_OF_BOUNDS, UNEQUAL_LENGTHS, EntryPoint
 from ..interface.memory import ALIGNMENT
 from ..interface.pools import WorkspacePool
+from ..interface.states import STATE_FULL, LengthField
 from . import static_memory
 
 
@@ -117,9 +118,11 @@ class RunWriter:
 
 def check_lengths(name: str, e: EntryPoint) -> str:
     """The statements that refuse lengths outside of their bounds, and end a run whose outputs have no elements."""
+    lines = _read_positions(name, e)
     tests = [outside(s, 0 if s in e.empty_at_zero else s.low) for s in e.symbols]
     out = " || ".join(f"({t})" if " && " in t and len(tests) > 1 else t for t in tests)
-    lines = [f"  if ({out}) return {name.upper()}_{OUT_OF_BOUNDS};\n"] if out else []
+    lines += [f"  if ({out}) return {name.upper()}_{OUT_OF_BOUNDS};\n"] if out else []
+    lines += _check_positions(name, e)
     unequal = " || ".join(f"{a} != {b}" for a, b in e.function.demands)
     lines += [f"  if ({unequal}) return {name.upper()}_{UNEQUAL_LENGTHS};\n"] if unequal else []
     lines += [f"  if ({' || '.join(f'{s.name} == 0' for s in e.empty_at_zero)}) return 0;\n"] if e.empty_at_zero else []
@@ -131,6 +134,36 @@ def outside(s: Symbol, least: int) -> str:
     if s.choices:
         return " && ".join(f"{s.name} != {c}" for c in s.choices)
     return f"{s.name} < {least} || {s.name} > {s.high}" + (f" || {s.name} % {s.step} != 0" if s.step > 1 else "")
+
+
+def position(e: EntryPoint, f: LengthField) -> str:
+    """The C expression of a length in the instance."""
+    assert e.instance is not None
+    return f"{e.instance.variable}->{f.name}"
+
+
+def _read_positions(name: str, e: EntryPoint) -> list[str]:
+    """The statements that read lengths of the instance: one that is not initialized may have any."""
+    names = [(f.length, position(e, f)) for f in e.positions]
+    lines = [f"  const int64_t {x.symbol.name} = {place};\n" for x, place in names]
+    out = " || ".join(f"{x.symbol.name} < 0 || {x.symbol.name} > {x.capacity}" for x, _ in names)
+    return [*lines, f"  if ({out}) return {name.upper()}_{OUT_OF_BOUNDS};\n"] if out else []
+
+
+def _check_positions(name: str, e: EntryPoint) -> list[str]:
+    """The statements that refuse a step for which the states have no room, or with lengths other than those of the first step."""
+    full = " || ".join(f"{f.length.next} > {f.length.capacity}" for f in e.positions)
+    lines = [f"  if ({full}) return {name.upper()}_{STATE_FULL};\n"] if full else []
+    other = " || ".join(
+        f"({position(e, f)} != 0 && {position(e, f)} != {f.length.symbol.name})" for f in e.same_lengths
+    )
+    return [*lines, f"  if ({other}) return {name.upper()}_{UNEQUAL_LENGTHS};\n"] if other else lines
+
+
+def store_lengths(e: EntryPoint, call: str) -> str:
+    """The statements that call the function of a step, and after one without an error store the lengths in the instance."""
+    stores = "".join(f"    if (!code) {position(e, f)} = {f.length.next};\n" for f in (*e.positions, *e.same_lengths))
+    return f"  {{\n    const int code = {call};\n{stores}    return code;\n  }}\n"
 
 
 def _skip(pointer: str) -> str:

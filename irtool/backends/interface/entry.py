@@ -15,7 +15,15 @@ from ..c_types import stored_type
 from .comment import comment
 from .memory import ALIGNMENT, STATIC_LIMIT
 from .names import Identifiers, sanitize
-from .states import OTHER_STATE, Instance, declare_functions, declare_instance, instance_of
+from .states import (
+    OTHER_STATE,
+    STATE_FULL,
+    Instance,
+    LengthField,
+    declare_functions,
+    declare_instance,
+    instance_of,
+)
 
 OUT_OF_BOUNDS = "OUT_OF_BOUNDS"
 """The name, behind that of the program, of the error of a length beyond its bounds."""
@@ -74,6 +82,16 @@ class EntryPoint(sources.EntryPoint):
         """`x, out`."""
         instance = [] if self.instance is None else [self.instance.variable]
         return ", ".join((*instance, *(s.name for s in self.symbols), *(p.name for p in self.tensors)))
+
+    @property
+    def positions(self) -> tuple[LengthField, ...]:
+        """The lengths that a step reads from its instance, and changes."""
+        return () if self.instance is None else tuple(f for f in self.instance.lengths if f.length.is_position)
+
+    @property
+    def same_lengths(self) -> tuple[LengthField, ...]:
+        """The lengths that have to be the same in all steps of an instance."""
+        return () if self.instance is None else tuple(f for f in self.instance.lengths if not f.length.is_position)
 
     @property
     def empty_at_zero(self) -> tuple[Symbol, ...]:
@@ -273,11 +291,13 @@ def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, regi
         lines.append(
             f" * {FAILED}: a branch was taken that is impossible with the shapes of this program (nothing is written),"
         )
-    if any(e.symbols for e in entries):
+    if any(e.symbols or e.positions for e in entries):
         lines.append(f" * {upper}_{OUT_OF_BOUNDS}: a length is outside of its bounds (nothing is written),")
     if any(e.instance is not None for e in entries):
         lines.append(f" * {upper}_{OTHER_STATE}: the bytes are no saved state of this network (nothing is restored),")
-    if any(e.function.demands for e in entries):
+    if any(e.positions for e in entries):
+        lines.append(f" * {upper}_{STATE_FULL}: the states have no room for the step (nothing is written),")
+    if any(_has_equations(e) for e in entries):
         lines.append(f" * {upper}_{UNEQUAL_LENGTHS}: lengths are not equal that have to be (nothing is written),")
     if lengths_of_values(program):
         lines.append(
@@ -336,7 +356,7 @@ def _lengths(name: str, entries: Sequence[EntryPoint]) -> list[str]:
     """Macros for bounds of lengths, and the comment on lengths of 0."""
     symbols = list(dict.fromkeys(s for e in entries for s in e.symbols))
     if not symbols:
-        return []
+        return _error_of_bounds(name, symbols) if any(e.positions for e in entries) else []
     empty = [s.name for s in symbols if all(s in e.empty_at_zero for e in entries if s in e.symbols)]
     lines = ["/* Lengths that the caller of a run decides, within these bounds; shapes have formulas of them."]
     if empty:
@@ -350,18 +370,30 @@ def _lengths(name: str, entries: Sequence[EntryPoint]) -> list[str]:
     return [
         *lines,
         "",
+        *_error_of_bounds(name, symbols),
+        *_equations(name, entries),
+    ]
+
+
+def _error_of_bounds(name: str, symbols: Sequence[Symbol]) -> list[str]:
+    """The macro for the error of lengths beyond their bounds."""
+    return [
         "/* The error of a length outside of its bounds, or that is no multiple of its step. */"
         if any(s.step > 1 and not s.choices for s in symbols)
         else "/* The error of a length outside of its bounds. */",
         f"#define {name.upper()}_{OUT_OF_BOUNDS} {LENGTH_ERROR}",
         "",
-        *_equations(name, entries),
     ]
+
+
+def _has_equations(e: EntryPoint) -> bool:
+    return bool(e.function.demands or e.same_lengths)
 
 
 def _equations(name: str, entries: Sequence[EntryPoint]) -> list[str]:
     """The macro for the error of lengths that are not equal, and which have to be."""
     equations = [f"{a} == {b}" for e in entries for a, b in e.function.demands]
+    equations += [f"one {f.length.symbol.name} in all steps of an instance" for e in entries for f in e.same_lengths]
     if not equations:
         return []
     return [

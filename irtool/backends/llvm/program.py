@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from ...selection.nests import computes_in_floats
 from ...symbolic_int import Symbol
 from ...tir.kernel import Kernel
-from ...tir.program import LENGTH_ERROR, UNEQUAL_ERROR, Program, Slot, runs_of
+from ...tir.program import FULL_ERROR, LENGTH_ERROR, UNEQUAL_ERROR, Program, Slot, runs_of
 from ...tir.stack import stack_bytes
 from ...tir.symbols import symbols_of_program
 from ..interface import weights_file as kept
@@ -23,12 +24,12 @@ from ..interface.states import OF_INSTANCES
 from ..interface.symbols import constant_symbol, kernel_symbol
 from . import denormals, weights
 from .builder import Builder, Head
-from .formulas import parameters, write_formula
+from .formulas import arguments, parameters, write_formula
 from .hosting import HostWriter
 from .library import Library
 from .nest import KernelWriter
 from .region import open_region
-from .states import define_functions, field_addresses
+from .states import define_functions, field_addresses, length_addresses, store_lengths
 
 
 @dataclass(frozen=True)
@@ -208,11 +209,10 @@ class ProgramWriter:
         if self.offsets:
             missing = b.value(f"icmp eq ptr {b.value(f'load ptr, ptr @{self.name}_weights')}, null")
             _refuse(b, missing, 2)
-        for s in e.symbols:
-            _refuse_outside(b, s, 0 if s in e.empty_at_zero else s.low)
-        for declared, extent in e.function.demands:
-            differs = b.value(f"icmp ne i64 {write_formula(b, declared)}, {write_formula(b, extent)}")
-            _refuse(b, differs, UNEQUAL_ERROR)
+        addresses = length_addresses(b, e.instance) if e.instance is not None else {}
+        positions = {f.length.symbol.name: addresses[f.length.symbol.name] for f in e.positions}
+        _check_lengths(b, e, positions)
+        _check_state_lengths(b, e, addresses)
         for s in e.empty_at_zero:
             _refuse(b, b.value(f"icmp eq i64 %{s.name}, 0"), 0)
         _refuse(b, b.value("icmp eq ptr %arena, null"), 1)
@@ -222,22 +222,32 @@ class ProgramWriter:
         over = b.value(f"add i64 {begin}, {ALIGNMENT - 1}")
         skipped = b.value(f"sub i64 {b.value(f'and i64 {over}, {-ALIGNMENT}')}, {begin}")
         base = b.value(f"getelementptr inbounds i8, ptr %arena, i64 {skipped}", "base")
-        lengths = [f"i64 %{s.name}" if s in e.symbols else f"i64 {s.low}" for s in symbols_of_program(self.program)]
+        passed = {s.name for s in e.symbols} | positions.keys()
+        lengths = [
+            arguments(b, [s], positions)[0] if s.name in passed else f"i64 {s.low}"
+            for s in symbols_of_program(self.program)
+        ]
         states = field_addresses(b, e.instance) if e.instance is not None else []
         region = []
         if self.region_bytes:
             memory = b.value(f"getelementptr inbounds i8, ptr {base}, i64 {e.function.frame_bytes}", "region")
             open_region(b, memory, end)
             region = [f"ptr {memory}"]
-        arguments = ", ".join([*lengths, *pointers, *states, f"ptr {base}", f"ptr {end}", *region])
+        handed = ", ".join([*lengths, *pointers, *states, f"ptr {base}", f"ptr {end}", *region])
         before = denormals.flush(b, self.architecture) if self.architecture else ""
         # If the steps were inlined here, arithmetic could move past the switches.
         apart = " noinline" if before else ""
-        code = b.value(f"call i32 @{self.functions[e.function.name]}({arguments}){apart}", "code")
+        code = b.value(f"call i32 @{self.functions[e.function.name]}({handed}){apart}", "code")
         if before:
             denormals.restore(b, self.architecture, before)
+        store_lengths(b, [*e.positions, *e.same_lengths], addresses, positions, code)
         b.ret(f"i32 {code}")
         lines = b.text(f"define i32 @{e.run_with}({', '.join(['ptr %arena', 'i64 %size', *tensors])}) nounwind")
+        return [*lines, "", *self._run_in_own(e, names, tensors), ""]
+
+    def _run_in_own(self, e: EntryPoint, names: Sequence[str], tensors: Sequence[str]) -> list[str]:
+        """`NAME_run`, in the workspace of the library; `names` and `tensors` are its parameters."""
+        size = self.arena_bytes + ALIGNMENT
         b = Builder("entry", *names)
         storage = f"@{self.name}_storage"
         if self.arena_bytes > STATIC_LIMIT:
@@ -248,9 +258,36 @@ class ProgramWriter:
             b.do(f"store ptr {b.value(f'call ptr @malloc(i64 {size})')}, ptr {storage}")
             b.start(run)
             storage = b.value(f"load ptr, ptr {storage}")
-        arguments = ", ".join([f"ptr {storage}", f"i64 {size}", *tensors])
-        b.ret(f"i32 {b.value(f'call i32 @{e.run_with}({arguments})', 'code')}")
-        return [*lines, "", *b.text(f"define i32 @{e.run}({', '.join(tensors)}) nounwind"), ""]
+        handed = ", ".join([f"ptr {storage}", f"i64 {size}", *tensors])
+        b.ret(f"i32 {b.value(f'call i32 @{e.run_with}({handed})', 'code')}")
+        return b.text(f"define i32 @{e.run}({', '.join(tensors)}) nounwind")
+
+
+def _check_lengths(b: Builder, e: EntryPoint, positions: Mapping[str, str]) -> None:
+    """Refuses lengths outside of their bounds, and those that are not equal where they have to be; `positions` are in the instance."""
+    for s in e.symbols:
+        _refuse_outside(b, s, 0 if s in e.empty_at_zero else s.low)
+    for declared, extent in e.function.demands:
+        sides = write_formula(b, declared, positions), write_formula(b, extent, positions)
+        _refuse(b, b.value(f"icmp ne i64 {', '.join(sides)}"), UNEQUAL_ERROR)
+
+
+def _check_state_lengths(b: Builder, e: EntryPoint, addresses: Mapping[str, str]) -> None:
+    """Refuses a step for which the states have no room, or with lengths other than those of the first step."""
+    positions = {f.length.symbol.name: addresses[f.length.symbol.name] for f in e.positions}
+    for f in e.positions:
+        now = b.value(f"load i64, ptr {positions[f.length.symbol.name]}", f.name)
+        _refuse(b, b.value(f"icmp slt i64 {now}, 0"), LENGTH_ERROR)
+        _refuse(b, b.value(f"icmp sgt i64 {now}, {f.length.capacity}"), LENGTH_ERROR)
+    for f in e.positions:
+        _refuse(
+            b, b.value(f"icmp sgt i64 {write_formula(b, f.length.next, positions)}, {f.length.capacity}"), FULL_ERROR
+        )
+    for f in e.same_lengths:
+        now = b.value(f"load i64, ptr {addresses[f.length.symbol.name]}", f.name)
+        differs = b.value(f"icmp ne i64 {now}, %{f.length.symbol.name}")
+        begun = b.value(f"icmp ne i64 {now}, 0")
+        _refuse(b, b.value(f"and i1 {differs}, {begun}"), UNEQUAL_ERROR)
 
 
 def _refuse_outside(b: Builder, s: Symbol, least: int) -> None:

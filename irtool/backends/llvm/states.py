@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from ...tir.program import OTHER_STATE_ERROR, Slot
-from ..interface.states import FACTOR, MAGIC, Instance
+from ..interface.states import FACTOR, MAGIC, Instance, LengthField
 from ..sources import SAVED_HEAD
 from .builder import Builder
+from .formulas import write_formula
 from .hosting import MEMCPY
 from .library import Library
 
@@ -18,6 +19,32 @@ _WORD = 8
 def field_addresses(b: Builder, i: Instance) -> list[str]:
     """The operands of the tensors of the instance, in order."""
     return [f"ptr {_inside(b, f'%{i.variable}', f.offset)}" for f in i.fields]
+
+
+def length_addresses(b: Builder, i: Instance) -> dict[str, str]:
+    """The addresses of the lengths of the instance, by name."""
+    return {f.length.symbol.name: _inside(b, f"%{i.variable}", f.offset) for f in i.lengths}
+
+
+def store_lengths(
+    b: Builder, fields: Sequence[LengthField], addresses: Mapping[str, str], positions: Mapping[str, str], code: str
+) -> None:
+    """Stores the lengths after a step without an error.
+
+    Args:
+        addresses: those of the lengths, and `positions` of those that are no parameters.
+        code: the error of the step.
+    """
+    if not fields:
+        return
+    store, end = b.fresh("store"), b.fresh("end")
+    b.branch(b.value(f"icmp eq i32 {code}, 0"), store, end)
+    b.start(store)
+    values = [write_formula(b, f.length.next, positions) for f in fields]
+    for f, value in zip(fields, values, strict=True):
+        b.do(f"store i64 {value}, ptr {addresses[f.length.symbol.name]}")
+    b.jump(end)
+    b.start(end)
 
 
 def define_functions(i: Instance, constant: Callable[[Slot, Builder], str], library: Library) -> list[str]:

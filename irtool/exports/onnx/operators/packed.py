@@ -159,6 +159,7 @@ row(
     "length.set",
     "length.slice",
     "length.steps",
+    "length.write",
 )
 row(
     Absent("it is an instruction of one processor"),
