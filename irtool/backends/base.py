@@ -88,8 +88,10 @@ class Reentrant(Protocol):
         outputs: Sequence[Any],
         function: str,
         lengths: Sequence[int] = (),
+        values: int = 0,
     ) -> None:
-        """As `Runnable.run`, in a workspace; `function` is the entry point's `run_with`."""
+        """As `Runnable.run`, in a workspace; `function` is the entry point's `run_with`, and `values` the address of values of data types,
+        if it takes some."""
 
 
 @runtime_checkable
@@ -107,6 +109,7 @@ class Stateful(Reentrant, Protocol):
         outputs: Sequence[Any],
         function: str,
         lengths: Sequence[int] = (),
+        values: int = 0,
     ) -> None:
         """As `run_in`, for an instance."""
 

@@ -11,6 +11,7 @@ from ..symbolic_int import SymbolicInt
 from ..tir import dtypes
 
 _STORED = {"bool": "uint8_t", "float16": "uint16_t", "bfloat16": "uint16_t", "float32": "float", "float64": "double"}
+_STORED[dtypes.HANDLE] = "int64_t"
 _INTS = tuple(f"{s}int{w}" for s in ("", "u") for w in (8, 16, 32, 64))
 
 

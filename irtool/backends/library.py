@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ..diagnostics import ToolError
 from ..tir.program import FAILED, FULL_ERROR, LENGTH_ERROR, OTHER_STATE_ERROR, UNEQUAL_ERROR, VALUE_ERROR
 from ..tir.region import MATCH_ERROR, REGION_ERROR
+from ..tir.values import OTHER_VALUES_ERROR, VALUES_FULL_ERROR
 from .interface.memory import ALIGNMENT
 
 ERRORS = {
@@ -25,6 +26,8 @@ ERRORS = {
     OTHER_STATE_ERROR: "the bytes are no saved state of this network, or damaged",
     UNEQUAL_ERROR: "lengths that have to be equal are not",
     FULL_ERROR: "the states have no room for the step",
+    OTHER_VALUES_ERROR: "the values are not of the types of the parameters",
+    VALUES_FULL_ERROR: "the results do not fit in the memory for values",
     REGION_ERROR: "the region is full: the data and the recursion of this run take more memory than it has (see region_size)",
     MATCH_ERROR: "no clause of a match fits",
     VALUE_ERROR: "a value decides an extent that is outside of its bounds",
@@ -95,9 +98,11 @@ class CompiledFunctions:
         outputs: Sequence[Any],
         function: str,
         lengths: Sequence[int] = (),
+        values: int = 0,
     ) -> None:
-        """As `run`, in a workspace; `function` is the entry point that takes one (`NAME_run_with`)."""
-        self._run_in(workspace, (), lengths, inputs, outputs, function)
+        """As `run`, in a workspace; `function` is the entry point that takes one (`NAME_run_with`). `values` is the address of the values
+        of data types, if it takes some."""
+        self._run_in(workspace, (values,) if values else (), lengths, inputs, outputs, function)
 
     def step_in(
         self,
@@ -107,14 +112,15 @@ class CompiledFunctions:
         outputs: Sequence[Any],
         function: str,
         lengths: Sequence[int] = (),
+        values: int = 0,
     ) -> None:
         """As `run_in`, for the instance at an address; `function` is `NAME_step_with`."""
-        self._run_in(workspace, (instance,), lengths, inputs, outputs, function)
+        self._run_in(workspace, (instance, values) if values else (instance,), lengths, inputs, outputs, function)
 
     def _run_in(
         self,
         workspace: Workspace,
-        instance: Sequence[int],
+        memory: Sequence[int],
         lengths: Sequence[int],
         inputs: Sequence[Any],
         outputs: Sequence[Any],
@@ -123,11 +129,11 @@ class CompiledFunctions:
         entry = self._entries_in.get(function)
         if entry is None:
             tensors = [ctypes.c_void_p] * (len(inputs) + len(outputs))
-            own: list[Any] = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_void_p] * len(instance)]
+            own: list[Any] = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_void_p] * len(memory)]
             own += [ctypes.c_int64] * len(lengths)
             entry = self._function(function, [*own, *tensors])
             self._entries_in[function] = entry
-        code = entry(workspace[0], workspace[1], *instance, *lengths, *map(_address, inputs), *map(_address, outputs))
+        code = entry(workspace[0], workspace[1], *memory, *lengths, *map(_address, inputs), *map(_address, outputs))
         if code:
             raise _failure(code)
 

@@ -199,6 +199,11 @@ class Artifact:
         if self._entries[entry].states:
             return self.instance().step(inputs)
         serving = self._serving or self._load()
+        if signature.values is not None:
+            arrays, outputs, lengths, memory = signature.call_on_values(inputs)
+            address = memory.open(self.arena_bytes)  # the region, in which the results lie, is a part of it
+            serving.run(arrays, outputs, self.report["entries"][entry], lengths, address)
+            return signature.result(outputs, memory)
         if signature.lengths is not None:
             arrays, outputs, lengths = signature.call(inputs)
             serving.run(arrays, outputs, self.report["entries"][entry], lengths)

@@ -7,7 +7,9 @@ from typing import Any
 
 from ..symbolic_int import Atom, Minimum, Quotient, Symbol, SymbolicInt
 from ..tir.program import PARAM, RESULT, STATE, HostFunction, Slot, State, StateLength
+from ..tir.region import Layout, lay_out
 from ..tir.symbols import symbols_of_step
+from ..tir.values import Alternative, EntryValues, ValueType
 
 
 def describe_entry(f: HostFunction) -> dict[str, Any]:
@@ -26,6 +28,7 @@ def describe_entry(f: HostFunction) -> dict[str, Any]:
             if f.state_lengths
             else {}
         ),
+        **({"values": _describe_values(f)} if f.values is not None else {}),
         **({"declared": [[_describe(d) for d in shape] for shape in f.declared]} if f.declared else {}),
         "structure": f.structure,
         "param_names": f.param_names,
@@ -47,6 +50,7 @@ def read_entry(about: Mapping[str, Any]) -> HostFunction:
 
     params = [Slot(n, read_shape(shape), dtype, PARAM) for n, shape, dtype in about["params"]]
     results = [Slot(n, read_shape(shape), dtype, RESULT) for n, shape, dtype in about["results"]]
+    values = _read_values(about["values"], [*params, *results]) if "values" in about else None
     return HostFunction(
         about["name"],
         params,
@@ -65,6 +69,7 @@ def read_entry(about: Mapping[str, Any]) -> HostFunction:
         ],
         lengths=tuple(of_values),
         extents_of=tuple(map(int, about.get("extents_of", ()))),
+        values=values,
     )
 
 
@@ -81,6 +86,36 @@ def _describe_symbol(s: Symbol) -> list[Any]:
 
 def _read_symbol(name: str, low: int, high: int, step: int = 1, choices: Sequence[int] = ()) -> Symbol:
     return Symbol(name, int(low), int(high), int(step), tuple(map(int, choices)))
+
+
+def _describe_values(f: HostFunction) -> dict[str, Any]:
+    """The types of an entry's handles, and the number of each parameter's and result's."""
+    assert f.values is not None
+    types = [
+        [
+            t.text,
+            t.data,
+            [[a.layout.name, a.layout.number, _fields(a), a.forms, list(a.targets)] for a in t.alternatives],
+        ]
+        for t in f.values.types
+    ]
+    return {"types": types, "handles": [f.values.numbers.get(s, -1) for s in (*f.params, *f.results)]}
+
+
+def _fields(a: Alternative) -> list[Any]:
+    return [[list(field.shape), field.dtype] for field in a.layout.fields]
+
+
+def _read_values(about: Any, slots: Sequence[Slot]) -> EntryValues:
+    types = []
+    for text, data, alternatives in about["types"]:
+        cases = []
+        for tag, (name, number, fields, forms, targets) in enumerate(alternatives):
+            laid_out = lay_out([(tuple(map(int, shape)), str(dtype)) for shape, dtype in fields])
+            layout = Layout(tag, str(name), laid_out, int(number))
+            cases.append(Alternative(layout, tuple(forms), tuple(map(int, targets))))
+        types.append(ValueType(str(text), str(data), tuple(cases)))
+    return EntryValues(types, {s: int(n) for s, n in zip(slots, about["handles"], strict=True) if n >= 0})
 
 
 def _describe_state(s: State) -> list[Any]:

@@ -37,6 +37,7 @@ class Instance:
         self._function = function
         self._saved_bytes: int = report["saved_bytes"]
         self._lengths = len(report.get("state_lengths", ()))
+        self._arena_bytes: int = report["arena_bytes"]
         # Of 64-bit words: aligned for every dtype.
         self._memory = np.zeros(-(-report["instance_bytes"] // 8), np.uint64)
         self._address: int = self._memory.ctypes.data
@@ -51,6 +52,14 @@ class Instance:
                 raise UsageError("inputs are given in order or by name, not both")
             inputs = named
         signature = self._signature
+        if signature.values is not None:
+            with self._lock:
+                arrays, outputs, lengths, memory = signature.call_on_values(
+                    inputs, self._memory[: self._lengths].tolist()
+                )
+                values = memory.open(self._arena_bytes)
+                self._serving.step(self._address, arrays, outputs, self._function, lengths, values)
+            return signature.result(outputs, memory)
         with self._lock:
             arrays, outputs, lengths = signature.call(inputs, self._memory[: self._lengths].tolist())
             self._serving.step(self._address, arrays, outputs, self._function, lengths)

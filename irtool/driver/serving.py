@@ -45,22 +45,50 @@ class Serving:
             return network.workspace(self._arena_bytes)
 
     def step(
-        self, instance: int, inputs: Sequence[Any], outputs: Sequence[Any], run_with: str, lengths: Sequence[int] = ()
+        self,
+        instance: int,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        run_with: str,
+        lengths: Sequence[int] = (),
+        values: int = 0,
     ) -> None:
-        """One step of the instance at an address, by the function of that name. Raises ToolError if it reports an error."""
+        """One step of the instance at an address, by the function of that name, on values at another one, if it takes some. Raises
+        ToolError if it reports an error."""
         network = self._stateful or self.stateful
         workspace = self._workspace(network)
         try:
-            network.step_in(workspace, instance, inputs, outputs, run_with, lengths)
+            if values:
+                network.step_in(workspace, instance, inputs, outputs, run_with, lengths, values)
+            else:
+                network.step_in(workspace, instance, inputs, outputs, run_with, lengths)
+        finally:
+            self._free.append(workspace)
+
+    def _run_on_values(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], run_with: str, lengths: Sequence[int], values: int
+    ) -> None:
+        if self._reentrant is None:
+            raise UsageError("the backend of this build takes no values of data types")
+        workspace = self._workspace(self._reentrant)
+        try:
+            self._reentrant.run_in(workspace, inputs, outputs, run_with, lengths, values)
         finally:
             self._free.append(workspace)
 
     def run(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], entry: dict[str, Any], lengths: Sequence[int] = ()
+        self,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        entry: dict[str, Any],
+        lengths: Sequence[int] = (),
+        values: int = 0,
     ) -> None:
-        """Runs an entry, as the report describes it, on contiguous arrays, for lengths that the run decides. Raises ToolError if it
-        reports an error."""
+        """Runs an entry, as the report describes it, on contiguous arrays, for lengths that the run decides, and values at an address, if
+        it takes some. Raises ToolError if it reports an error."""
         run_with = entry.get("run_with")
+        if values:
+            return self._run_on_values(inputs, outputs, entry["run_with"], lengths, values)
         if self._reentrant is None or run_with == "":
             with self._lock:
                 if lengths:

@@ -6,18 +6,19 @@ import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..ir import ANY, TensorType, TupleType, Var
+from ..ir import ANY, GlobalTypeVar, TensorType, TupleType, Var
 from ..ir.conversion import dtype_name
 from ..ir.inputs import check_inputs
 from ..ir.types import rewrite_type
 from ..ir.values import value_leaves
 from ..symbolic_int import SymbolicInt, bound
+from ..tir.dtypes import HANDLE
 from ..tir.program import HostFunction, Slot
 from ..tir.symbols import symbols_of_function, symbols_of_step
 from ..trampoline import trampoline
 from .lengths import Lengths
-
-_BITS = {"bfloat16": "uint16"}
+from .nested import BITS, as_dtype, flat, nested
+from .value_memory import ValueMemory
 
 
 class Signature:
@@ -39,8 +40,14 @@ class Signature:
         """For each result that a run cuts, the result with its extents."""
         shapes = [(bound(s.size),) if n in self._shape_of else s.shape for n, s in enumerate(function.results)]
         self.stored = [
-            (shape, np.dtype(_BITS.get(s.dtype, s.dtype))) for shape, s in zip(shapes, function.results, strict=True)
+            (shape, np.dtype(BITS.get(s.dtype, s.dtype))) for shape, s in zip(shapes, function.results, strict=True)
         ]
+        self.values = function.values
+        """The handles among parameters and results; None if all are tensors."""
+        numbers = {} if self.values is None else self.values.numbers
+        self._input_types = [numbers.get(s) for s in function.params]
+        self._output_types = [numbers.get(s) for s in function.results]
+        self._forms = function.param_structures
         self._names_in_model = function.model_inputs
         names = [p.name for p in self._params]
         self._by_name = {p.name: p for p in self._params} if len(set(names)) == len(names) else {}
@@ -73,6 +80,20 @@ class Signature:
             return result
         values = check_inputs(self._params, inputs, self._entry, names=self._names_in_model)
         return [_as_bits(np.require(a, requirements=["C", "A"])) for a in value_leaves(values)]
+
+    def arrays_of_values(self, inputs: Sequence[Any] | Mapping[str, Any], memory: ValueMemory) -> list[Any]:
+        """As `arrays`, where some inputs are values, which are put into memory: their tensors are handles."""
+        import numpy as np
+
+        values = check_inputs(self._params, inputs, self._entry, names=self._names_in_model)
+        names = [p.name for p, form in zip(self._params, self._forms, strict=True) for _ in flat([form], [form])]
+        arrays = []
+        for x, n, name in zip(flat(self._forms, values), self._input_types, names, strict=True):
+            if n is None:
+                arrays.append(_as_bits(np.require(x, requirements=["C", "A"])))
+            else:
+                arrays.append(np.asarray(memory.put(x, n, f"%{name}"), np.int64))
+        return arrays
 
     def _as_given(self, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any] | None:
         """The inputs where the library takes each as it is, which most callers give; None if they are to be looked at."""
@@ -107,7 +128,17 @@ class Signature:
     ) -> tuple[list[Any], list[Any], Sequence[int]]:
         """The tensors of the inputs, new arrays for those of the result, and the lengths that the shapes give, as the library takes
         them; `values` are those of the lengths in the instance. Raises as `arrays` and `Lengths.solve` do."""
-        arrays = self.arrays(inputs)
+        return self._with_outputs(self.arrays(inputs), values)
+
+    def call_on_values(
+        self, inputs: Sequence[Any] | Mapping[str, Any], values: Sequence[int] = ()
+    ) -> tuple[list[Any], list[Any], Sequence[int], ValueMemory]:
+        """As `call`, with the memory of values."""
+        assert self.values is not None
+        memory = ValueMemory(self.values.types)
+        return *self._with_outputs(self.arrays_of_values(inputs, memory), values), memory
+
+    def _with_outputs(self, arrays: list[Any], values: Sequence[int]) -> tuple[list[Any], list[Any], Sequence[int]]:
         if self.lengths is None:
             return arrays, self.outputs(), ()
         import numpy as np
@@ -120,13 +151,18 @@ class Signature:
         """`stored` for these lengths of the run."""
         return [([extent(lengths) for extent in extents], dtype) for extents, dtype in self._extents]
 
-    def result(self, outputs: Sequence[Any]) -> Any:
-        """The value whose leaves are these tensors, those whose extents follow from values cut to these."""
+    def result(self, outputs: Sequence[Any], memory: ValueMemory | None = None) -> Any:
+        """The value whose leaves are these tensors, those whose extents follow from values cut to these, and handles read from memory."""
+        if memory is not None:
+            memory.update()
+            outputs = [
+                a if n is None else memory.get(int(a), n) for a, n in zip(outputs, self._output_types, strict=True)
+            ]
         if self._shape_of:
             outputs = [
                 a if n not in self._shape_of else _cut(a, outputs[self._shape_of[n]]) for n, a in enumerate(outputs)
             ]
-        return _nested(self._structure, map(_as_dtype, outputs, self._dtypes))
+        return nested(self._structure, map(as_dtype, outputs, self._dtypes))
 
 
 def _cut(array: Any, shape: Any) -> Any:
@@ -159,7 +195,7 @@ def _type_of(structure: Any, slots: Iterator[Slot]) -> Generator[Any, Any, Any]:
     """Written as if recursive: see `trampoline`."""
     if structure is None:
         slot = next(slots)
-        return TensorType(slot.shape, slot.dtype)
+        return GlobalTypeVar(HANDLE) if slot.dtype == HANDLE else TensorType(slot.shape, slot.dtype)
     fields = []
     for part in structure:
         fields.append((yield _type_of(part, slots)))
@@ -188,40 +224,3 @@ def _matches(shape: Sequence[int], pattern: Sequence[Any]) -> bool:
 def _as_bits(array: Any) -> Any:
     """bfloat16 as uint16."""
     return array.view("uint16") if dtype_name(array) == "bfloat16" else array
-
-
-def _as_dtype(array: Any, dtype: str) -> Any:
-    if dtype != "bfloat16":
-        return array
-    try:
-        import ml_dtypes
-    except ImportError:
-        return array
-    return array.view(ml_dtypes.bfloat16)
-
-
-def _nested(structure: Any, values: Any) -> Any:
-    """Values in the shape of a structure (None: one value; a tuple: a tuple of them)."""
-    if structure is None:
-        return next(values)
-    stack: list[tuple[Any, Any, list[Any]]] = [(structure, iter(structure), [])]
-    while True:
-        whole, left, done = stack[-1]
-        for part in left:
-            if part is None:
-                done.append(next(values))
-            else:
-                stack.append((part, iter(part), []))
-                break
-        else:
-            stack.pop()
-            constructor = getattr(whole, "constructor", None)
-            if constructor is None:
-                result: Any = tuple(done)
-            else:
-                from ..interp.values import Data
-
-                result = Data(constructor, done)
-            if not stack:
-                return result
-            stack[-1][2].append(result)

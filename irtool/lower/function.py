@@ -29,12 +29,14 @@ from ..ir import (
     Var,
     children,
     post_order,
+    tuple_leaves,
 )
 from ..ir.tensor_names import input_shapes, output_names, parameters_by_input
 from ..ir.types import require_few_leaves
 from ..ops.onnx_node import OnnxImpossible
 from ..ops.run_lengths import LengthSet
 from ..symbolic_int import Symbol, symbol_of
+from ..tir.dtypes import HANDLE
 from ..tir.program import (
     CONSTANT,
     PARAM,
@@ -49,6 +51,7 @@ from ..tir.program import (
     Step,
 )
 from ..tir.stmt import PrimFunc
+from ..tir.values import EntryValues
 from ..trampoline import trampoline
 from . import known, objects
 from .closures import close
@@ -56,7 +59,7 @@ from .compose import flat_types, operator_calls
 from .describe import places
 from .fields import take_fields
 from .function_state import FunctionState
-from .handles import handle_leaves, leaf_types, may_be_written
+from .handles import handle_leaves, is_handle, leaf_types, may_be_written
 from .kernels import primitive_of
 from .length_cases import CASES, choose_case
 from .lowered import lowered_callee
@@ -149,6 +152,7 @@ class FunctionLowering(FunctionState):
             releases=self.whole.in_region and self._keeps_nothing(),
             lengths=tuple(self.lengths),
             extents_of=extents,
+            values=self._entry_values(params, results),
         )
 
     def case(self, params: list[Slot]) -> Value:
@@ -161,6 +165,16 @@ class FunctionLowering(FunctionState):
             self.blocks.add(step)
         return nest(structure_of(f.body.checked_type), iter(results))
 
+    def _entry_values(self, params: Sequence[Slot], results: Sequence[Slot]) -> EntryValues | None:
+        """The types of an entry's handles; None without any."""
+        slots = [s for s in (*params, *results) if s.dtype == HANDLE]
+        if not slots or self.name not in self.whole.entries:
+            return None
+        types = [*(p.checked_type or p.type_annotation for p in self.function.params), self.function.body.checked_type]
+        leaves = [x for t in types for x in tuple_leaves(t) if is_handle(x)]  # type: ignore[arg-type]  # types have been inferred
+        layouts = self.whole.layouts
+        return EntryValues(layouts.types, {s: layouts.number(x) for s, x in zip(slots, leaves, strict=True)})
+
     def _keeps_nothing(self) -> bool:
         """True if nothing that the function makes can be reached when it is over: its results are tensors, and it gets no reference."""
         module, f = self.whole.module, self.function
@@ -170,9 +184,15 @@ class FunctionLowering(FunctionState):
 
     def check_entry(self, t: Type | None, e: Expr) -> None:
         """Raises IrError for an entry's parameter or result of a type that its callers cannot have."""
-        if self.whole.in_region and self.name in self.whole.entries and any(handle_leaves(t)):
-            self.whole.depends_on_values = True
-            raise IrError(f"a value of type {t} cannot be a parameter or a result", e.span, code=NoCounterpart)
+        if not self.whole.in_region or self.name not in self.whole.entries:
+            return
+        for x in tuple_leaves(t):  # type: ignore[arg-type]  # types have been inferred
+            if is_handle(x):
+                try:
+                    self.whole.layouts.number(x, e)
+                except IrError:
+                    self.whole.depends_on_values = True
+                    raise
 
     def types(self, t: Type | None, e: Expr) -> list[TensorType]:
         """The types of the slots of a value. Raises IrError for a type without any."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..diagnostics import IrError
 from ..ir import Constructor, Expr, FuncType, GlobalTypeVar, Module, RefType, TensorType, Type, TypeCall, tuple_leaves
 from ..ir.types import rewrite_type, type_children
-from ..tir.region import HANDLE, Layout, lay_out
+from ..tir.dtypes import HANDLE
 from .compose import flat_types
 from .mistakes import NoCounterpart
 
@@ -43,14 +43,6 @@ def field_types(module: Module, constructor: Constructor, data: Type | None) -> 
     arguments = data.args if isinstance(data, TypeCall) else ()
     bindings: dict[Type, Type] = dict(zip(definition.type_vars, arguments, strict=True))
     return [rewrite_type(t, lambda x: bindings.get(x, x)) for t in constructor.inputs]
-
-
-def object_layout(tag: int, name: str, types: list[Type], what: Expr | None = None) -> Layout:
-    """The layout of an object with fields of these types."""
-    leaves = [x for t in types for x in leaf_types(t, what)]
-    fields = lay_out([(x.static_shape, x.dtype) for x in leaves])
-    known = [h for t in types for h in handle_leaves(t)]
-    return Layout(tag, name, fields, tuple(f.offset for f, h in zip(fields, known, strict=True) if h))
 
 
 def may_be_written(module: Module, t: Type | None) -> bool:

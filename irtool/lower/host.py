@@ -13,14 +13,16 @@ clause that fits. If that does not work, all of them are objects in the region o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from ..diagnostics import IrError
-from ..ir import Function, Module
+from ..ir import Function, Module, tuple_leaves
 from ..ir.tensor_names import state_outputs
 from ..tir.program import HostFunction, Program, runs_of
 from ..tir.vector_target import USUAL, VectorTarget
 from .arguments import bind_constant_arguments
 from .function import FunctionLowering
+from .handles import is_handle
 from .loops import loop_tail_calls
 from .mistakes import NoCounterpart
 from .objects import apply_function
@@ -53,7 +55,7 @@ def lower_module(module: Module, entries: Iterable[str] = ("main",), target: Vec
     functions = frames_on_stack(functions, names)
     functions = loop_tail_calls(functions, names)
     bind_constant_arguments(functions, names)
-    program = Program(functions, whole.kernels.all, whole.constants, names[0], names)
+    program = Program(functions, whole.kernels.all, whole.constants, names[0], names, layouts=whole.layouts.all)
     if not program.uses_region:  # its values are all constants
         for f in functions.values():
             f.releases = False
@@ -67,6 +69,8 @@ def _lowered(whole: ModuleLowering) -> tuple[ModuleLowering, dict[str, HostFunct
     for name in whole.entries:
         whole.enqueue(name)
         f = whole.module[name]
+        if whole.in_region and isinstance(f, Function):
+            _number_values(whole, f)
         if isinstance(f, Function) and state_outputs(f):
             whole.stateful.add(name)
     functions: dict[str, HostFunction] = {}
@@ -77,3 +81,12 @@ def _lowered(whole: ModuleLowering) -> tuple[ModuleLowering, dict[str, HostFunct
         functions[name] = keep_states(closure.function, lowered, whole.constant) if is_stateful else lowered
     functions.update({c.name: apply_function(c) for c in whole.codes.values()})
     return whole, functions
+
+
+def _number_values(whole: ModuleLowering, f: Function) -> None:
+    """Numbers the objects in parameters and results of an entry before all others, those of a type one after the other."""
+    for t in (*(p.checked_type or p.type_annotation for p in f.params), f.body.checked_type):
+        if t is not None:
+            for x in filter(is_handle, tuple_leaves(t)):
+                with suppress(IrError):  # noted where the function is lowered
+                    whole.layouts.number(x)

@@ -144,4 +144,6 @@ def _copy_at_end(f: HostFunction, begun: Sequence[int]) -> None:
         own = Slot(slot.name, slot.shape, slot.dtype, RESULT)
         slot.kind, slot.name = TEMP, f"{slot.name}_whole"
         f.results = [own if r.resolve() is slot else r for r in f.results]
+        if f.values is not None:
+            f.values = f.values.with_slot(own, slot)
         f.body.append(CopySlot(slot, own))

@@ -27,8 +27,8 @@ def @main(%x: Tensor[(?, 3), float32]) {
 class NoCounterpart(Code):
     """An expression or a type without a counterpart in C.
 
-    Data, functions and references work inside of a program; parameters and results of an entry are tensors and tuples. External
-    functions have no body to compile.
+    Parameters and results of an entry are tensors, tuples, data and references; functions, alone or in data, work inside of a program
+    only, as nothing represents them outside. External functions have no body to compile.
     """
 
     example = """\

@@ -22,7 +22,6 @@ from ..ir import (
     FuncType,
     GlobalVar,
     Match,
-    Module,
     Pattern,
     PatternConstructor,
     PatternTuple,
@@ -35,9 +34,9 @@ from ..ir import (
     Type,
     Var,
 )
+from ..tir.dtypes import HANDLE
 from ..tir.program import PARAM, RESULT, Branch, CallFunction, Fail, HostFunction, Slot, Step
 from ..tir.region import (
-    HANDLE,
     MATCH_ERROR,
     Field,
     Layout,
@@ -46,10 +45,10 @@ from ..tir.region import (
     Test,
     TestTags,
     WriteObject,
-    lay_out,
 )
 from .function_state import FunctionState
-from .handles import field_types, leaf_types, object_layout
+from .handles import field_types, leaf_types
+from .layouts import Layouts
 from .mistakes import NoCounterpart
 from .shared import Codes
 from .values import REFUSED, Closure, Value, dims, nest, structure_of
@@ -92,8 +91,7 @@ def _function_object(within: FunctionState, v: Value, t: Any, e: Expr) -> Slot:
     codes = _codes(within, t, e)
     layout = codes.layouts.get(name)
     if layout is None:
-        fields = lay_out([(s.shape, s.dtype) for s in captured])
-        layout = codes.layouts[name] = Layout(len(codes.layouts), name, fields)
+        layout = codes.layouts[name] = whole.layouts.of_function(len(codes.layouts), name, captured)
     return make(within, layout, captured)
 
 
@@ -105,7 +103,7 @@ def _codes(within: FunctionState, t: FuncType, e: Expr) -> Codes:
 def make(within: FunctionState, layout: Layout, fields: Sequence[Slot]) -> Slot:
     """The handle of a new object; one without fields is a constant."""
     if not layout.fields:
-        return within.whole.constant(Constant(np.asarray(-1 - layout.tag, HANDLE), HANDLE))
+        return within.whole.constant(Constant(np.asarray(-1 - layout.tag, "int64"), HANDLE))
     handle = within.blocks.fresh((), HANDLE)
     within.blocks.add(MakeObject(list(fields), [handle], layout))
     return handle
@@ -118,23 +116,25 @@ def make(within: FunctionState, layout: Layout, fields: Sequence[Slot]) -> Slot:
 def construct(within: FunctionState, constructor: Constructor, args: Sequence[Expr], e: Expr) -> Slot:
     """The handle of the data that a constructor makes."""
     types = field_types(within.whole.module, constructor, e.checked_type)
-    layout = object_layout(constructor.tag, constructor.name, types, e)
+    layout = within.whole.layouts.of_constructor(constructor, e.checked_type, e)
     fields = [s for a, t in zip(args, types, strict=True) for s in slots_of(within, within.known_value(a), t, a)]
     return make(within, layout, fields)
 
 
 def create_reference(within: FunctionState, e: RefCreate) -> Slot:
     """The handle of a new reference."""
-    t = e.value.checked_type
-    assert t is not None
-    return make(within, object_layout(0, "Ref", [t], e), slots_of(within, within.known_value(e.value), t, e))
+    t = e.checked_type
+    assert isinstance(t, RefType)
+    return make(
+        within, within.whole.layouts.of_reference(t, e), slots_of(within, within.known_value(e.value), t.value, e)
+    )
 
 
 def read_or_write(within: FunctionState, e: RefRead | RefWrite) -> Value:
     """The value of a reference, or the empty tuple after it was written."""
     handle, t = within.blocks.find(e.ref), e.ref.checked_type
     assert isinstance(handle, Slot) and isinstance(t, RefType)
-    fields = object_layout(0, "Ref", [t.value], e).fields
+    fields = within.whole.layouts.of_reference(t, e).fields
     if isinstance(e, RefWrite):
         values = slots_of(within, within.known_value(e.value), t.value, e)
         if fields:
@@ -194,7 +194,7 @@ class _TakenApart:
         parts: the variables, each with a value, or a part of an object and its type.
     """
 
-    def __init__(self, module: Module, pattern: Pattern, value: Value, t: Type | None) -> None:
+    def __init__(self, layouts: Layouts, pattern: Pattern, value: Value, t: Type | None) -> None:
         self.roots: list[Slot] = []
         self.tests: list[Test] = []
         self.parts: list[tuple[Var, Value | _Inside, Any]] = []
@@ -209,10 +209,10 @@ class _TakenApart:
             elif isinstance(p, PatternConstructor):
                 root, path = self._object(v)
                 constructor = p.constructor
-                if len(module.type_definitions[constructor.belong_to.name].constructors) > 1:
+                if len(layouts.module.type_definitions[constructor.belong_to.name].constructors) > 1:
                     self.tests.append(Test(root, path, constructor.tag))
-                types = field_types(module, constructor, x)
-                fields = object_layout(constructor.tag, constructor.name, types).fields
+                types = field_types(layouts.module, constructor, x)
+                fields = layouts.of_constructor(constructor, x).fields
                 parts = _split(_Inside(root, path, fields), types)
                 stack += reversed(list(zip(p.patterns, parts, types, strict=True)))
 
@@ -244,7 +244,7 @@ def lower_match(within: FunctionState, e: Match) -> Generator[Any, Any, Value]:
     arms: list[tuple[Slot, list[Step]]] = []
     refused, is_open = False, True
     for n, clause in enumerate(e.clauses):
-        taken = _TakenApart(within.whole.module, clause.pattern, value, e.data.checked_type)
+        taken = _TakenApart(within.whole.layouts, clause.pattern, value, e.data.checked_type)
         is_last = not taken.tests or (e.complete and n == len(e.clauses) - 1)
         if not is_last:
             cond = blocks.fresh((), "bool")

@@ -14,6 +14,7 @@ from ..tir.region import Layout
 from ..tir.vector_target import VectorTarget
 from .closures import Captures
 from .kernels import Kernels
+from .layouts import Layouts
 from .values import Closure
 
 
@@ -39,6 +40,7 @@ class ModuleLowering:
         entries: the functions that others call.
         in_region: data, functions as values and references are objects in the region of a run; otherwise they are known while lowering.
         codes: the functions that are values, by type.
+        layouts: the objects in the region.
         problems: expressions without a counterpart, in the order of lowering.
         depends_on_values: one of the problems is there because inputs are not constants.
         in_place: calls lowered in place so far.
@@ -55,6 +57,7 @@ class ModuleLowering:
         self.entries = entries
         self.in_region = in_region
         self.codes: dict[FuncType, Codes] = {}
+        self.layouts = Layouts(module)
         self.problems: list[Diagnostic] = []
         self.kernels = Kernels(self.problems, target)
         self.depends_on_values = False

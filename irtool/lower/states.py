@@ -14,6 +14,7 @@ from ..infer.equal_lengths import replaced
 from ..ir import Constant, Function
 from ..ir.tensor_names import WRITTEN_STATES, first_values, state_lengths, state_outputs
 from ..symbolic_int import symbol_of
+from ..tir.dtypes import HANDLE
 from ..tir.kernel import Kernel
 from ..tir.program import (
     STATE,
@@ -68,6 +69,12 @@ def keep_states(f: Function, host: HostFunction, constant: Callable[[Constant], 
                 f"output {n} is the next value of %{states[n].name} and of %{name}", param.span, code=StateMismatch
             )
         slot, after = host.params[slots[name]], host.results[n]
+        if slot.dtype == HANDLE:
+            raise IrError(
+                f"the state %{name} is data: a state is a tensor, which stays in its place",
+                param.span,
+                code=StateMismatch,
+            )
         if (tuple(replaced(d, changed) for d in slot.shape), slot.dtype) != (after.shape, after.dtype):
             raise IrError(
                 f"the state %{name} is {_type(slot)}, and its next value, output {n}, is {_type(after)}",

@@ -9,12 +9,17 @@ from functools import cache
 
 from ..symbolic_int import SymbolicInt, Undecided, interval
 
+HANDLE = "handle"
+"""The dtype of handles of values in the region of a run, in memory an int64: see `tir.region`."""
+
 
 @cache
 def parts(dtype: str) -> tuple[str, int]:
-    """Kind (`int`, `uint`, `float`, `bfloat`, `bool`) and bits: `("float", 32)`."""
+    """Kind (`int`, `uint`, `float`, `bfloat`, `bool`, `handle`) and bits: `("float", 32)`."""
     if dtype == "bool":
         return "bool", 1
+    if dtype == HANDLE:
+        return HANDLE, 64
     match = re.fullmatch(r"(int|uint|float|bfloat)(\d+)", dtype)
     if match is None:
         raise TypeError(f"{dtype} is not a scalar dtype")

@@ -13,8 +13,9 @@ from ..symbolic_int import Symbol, bound, extent_of, symbol_of, symbols_of, valu
 from . import dtypes
 from .kernel import Kernel
 from .pools import Pool
-from .region import Invocation, MakeObject, Push, RegionStep, frame_bytes
+from .region import Invocation, Layout, MakeObject, Push, RegionStep, frame_bytes
 from .stmt import Buffer
+from .values import EntryValues
 
 PARAM, RESULT, STATE, TEMP, CONSTANT = "param", "result", "state", "temp", "constant"
 
@@ -351,6 +352,7 @@ class HostFunction:
         state_lengths: the lengths in shapes of its states.
         lengths: the lengths of the run that its steps set.
         extents_of: the last results are extents of others: for each of these, the number of the result that it is of.
+        values: of an entry, the types of parameters and results that are handles; None if all are tensors.
     """
 
     name: str
@@ -373,6 +375,7 @@ class HostFunction:
     state_lengths: Sequence[StateLength] = ()
     lengths: Sequence[Symbol] = ()
     extents_of: Sequence[int] = ()
+    values: EntryValues | None = None
 
     @property
     def outer(self) -> list[Slot]:
@@ -458,7 +461,7 @@ class Program:
     `entry` is the function that is run, `entries` all that can be (`entry` first; empty: it alone). `lesser` are the same
     for processors with less, highest first: their steps read the same constants, their memory is planned on its own. `call_bytes`
     is the stack that a compiler may take for a kernel beside its arrays, `spare_bytes` what any other function may take. `pools` are the
-    parts of memory that temporaries lie in; empty: one arena. `questions` are those about lengths for which stages left kernels unchanged.
+    parts of memory that temporaries lie in; empty: one arena. `layouts` are the objects in the region, by number. `questions` are those about lengths for which stages left kernels unchanged.
     """
 
     functions: dict[str, HostFunction]
@@ -471,6 +474,7 @@ class Program:
     spare_bytes: int = 0
     pools: tuple[Pool, ...] = ()
     questions: list[OpenQuestion] = field(default_factory=list)
+    layouts: list[Layout] = field(default_factory=list)
 
     @property
     def arena_bytes(self) -> int:
@@ -484,8 +488,11 @@ class Program:
 
     @property
     def uses_region(self) -> bool:
-        """True if its functions work on a region."""
-        return any(isinstance(s, RegionStep) for f in self.functions.values() for s in steps(f.body))
+        """True if its functions work on a region, or callers hand values over."""
+        return any(
+            f.values is not None or any(isinstance(s, RegionStep) for s in steps(f.body))
+            for f in self.functions.values()
+        )
 
     @property
     def largest_item(self) -> int:

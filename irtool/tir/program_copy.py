@@ -37,6 +37,9 @@ def copy_program(program: Program) -> Program:
                 for s in f.states
             ],
             body=body,
+            values=None
+            if f.values is None
+            else replace(f.values, numbers={slot(s): n for s, n in f.values.numbers.items()}),
         )
         waiting = [(f.body, body)]
         while waiting:

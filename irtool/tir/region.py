@@ -6,7 +6,7 @@ the beginning of the region, or `-1 - tag` for a constructor without fields, whi
 
 ::
 
-    object   int32 tag, int32 number of its layout, fields, each at a multiple of 8 bytes
+    object   int64 tag | number of its layout << 32, fields, each at a multiple of 8 bytes
     frame    int64 number of the body to go on with, values, each at a multiple of 8 bytes
 """
 
@@ -19,9 +19,6 @@ from typing import Any
 
 from ..symbolic_int import bound
 from . import dtypes
-
-HANDLE = "int64"
-"""The dtype of a handle."""
 
 ALIGNMENT = 8
 """Bytes. Objects, frames and what is in them begin at multiples of it."""
@@ -57,17 +54,11 @@ class Field:
 
 @dataclass(frozen=True)
 class Layout:
-    """An object: its number among those of its type, its name, and its fields.
-
-    Attributes:
-        handles: offsets of fields that are handles.
-        number: its number among all objects that callers of an entry see; 0 for others.
-    """
+    """An object: its number among those of its type, its name, its fields, and its number among all objects of the program, from 1."""
 
     tag: int
     name: str
     fields: tuple[Field, ...]
-    handles: tuple[int, ...] = ()
     number: int = 0
 
     @property

@@ -247,6 +247,8 @@ class C(Backend):
             objects = request.resources.enter_context(Objects(self.compiler, request.folder))
         text = self.translate(program, name, objects, request.folder)
         entry = text.entries[0]
+        if entry.function.values is not None:
+            self._require_no_files(request)
         files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
         weights = f"{name}.bin" if text.weights else ""
         if text.constants:
@@ -296,6 +298,17 @@ class C(Backend):
             main,
             objects,
         )
+
+    def _require_no_files(self, request: Request) -> None:
+        """Raises UsageError for a program, a test bench or an interface that has tensors only."""
+        takers: list[str] = [w for w in ("exe", "mlf") if request.emit == w]
+        takers += ["testbench"] if self.testbench else []
+        takers += ["api=tvm"] if self.api == "tvm" else []
+        if takers:
+            raise UsageError(
+                f"{takers[0]} has no values of data types, which this network takes or gives: its inputs and outputs are tensors",
+                help="build a library or C, whose header has functions that make values and take them apart",
+            )
 
     def timing(self, program: Program, conditions: TimingConditions) -> TimingJob:
         text = replace(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ...selection.nests import computes_in_floats
@@ -25,9 +26,11 @@ from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
 from ..interface.memory import arena_bytes, region_bytes
 from ..interface.names import Identifiers
+from ..interface.objects import object_functions
 from ..interface.pools import WorkspacePool, size_macros, struct, workspace_pools
 from ..interface.states import OF_INSTANCES
 from ..interface.symbols import constant_symbol, kernel_symbol
+from ..interface.tables import uses_objects
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
 from . import opaque, weights
 from .banner import Origin
@@ -39,6 +42,7 @@ from .runtime import runtime
 from .states import define_functions
 from .team import REGION_WORK, count_threads, run_together
 from .units import Named, Units
+from .values import define_table, run_on_values
 from .variant import Variant, section
 
 
@@ -163,6 +167,8 @@ class _Writer:
         self.levels: list[ProcessorLevel] = []
         # Units are compiled while later kernels are written: what is in all of them is known before.
         self.region_bytes = max(region_bytes(p, options.region_size) for p in (program, *program.lesser))
+        self.uses_objects = uses_objects(program)
+        self.table = self.names.fresh(f"{name}_objects") if self.uses_objects else ""
         self.units = Units(name, self._tools, options.unit_length, options.unit_done)
         self.variants = self._variants(options.levels)
         if program.lesser:
@@ -284,6 +290,8 @@ class _Writer:
         flushing = [runtime("denormals.c")] if self.flushes else []
         team = [runtime("team.c")] if self.in_team else []
         region = [runtime("region.c")] if self.region_bytes else []
+        if self.uses_objects:
+            region += object_functions().values()
         return [*INLINE, *flushing, *team, *region] if flushing or team or region else []
 
     @property
@@ -361,7 +369,7 @@ class _Writer:
         return self.names.fresh(constant_symbol(c, self.name))
 
     def _functions(self) -> list[str]:
-        lines_of: list[str] = []
+        lines_of: list[str] = define_table(self.program, self.table) if self.uses_objects else []
         for v in self.variants:
             writers = [
                 HostWriter(
@@ -395,6 +403,11 @@ class _Writer:
         writer = RunWriter(self.name, e, check, self.pools, self.arena_bytes)
         higher = self.variants[1:]
         calls = [self._call(v, e, writer) for v in self.variants]
+        around = ""
+        if e.function.values is not None:
+            wrapped = [self._on_values(v, e, writer) for v in self.variants]
+            around = "".join(text for text, _ in wrapped)
+            calls = [call for _, call in wrapped]
         levels = "".join(
             f"  if ({self.name}_level_number == {n}) return {calls[n]};\n"
             for n, v in reversed(list(enumerate(higher, 1)))
@@ -415,18 +428,35 @@ class _Writer:
             parameters = ", ".join([e.declarations, *writer.memory])
             before += f"static int {step}({parameters}) {{\n{last}}}\n\n"
             last = store_lengths(e, f"{step}({', '.join([e.arguments, *writer.handed])})")
-        return before + writer.write(last)
+        return around + before + writer.write(last)
 
-    def _call(self, v: Variant, e: EntryPoint, writer: RunWriter) -> str:
-        """The call of an entry's function of one level."""
+    def _on_values(self, v: Variant, e: EntryPoint, writer: RunWriter) -> tuple[str, str]:
+        """The function that runs an entry of one level on values, and its call."""
+        name = self.names.fresh(f"{e.run}_on_values{v.suffix}")
+        begin = v.program.functions[e.function.name].frame_bytes
+        team = (["irt_worker *worker"], ["worker"]) if self.in_team else ([], [])
+        parameters = ", ".join([e.declarations, *writer.memory, *team[0]])
+        text = run_on_values(name, e, self.table, begin, parameters, partial(self._call, v, e, writer))
+        text = f"#if IRT_LEVELS\n{text}#endif\n" if v.suffix else text
+        return text, f"{name}({', '.join([e.arguments, *writer.handed, *team[1]])})"
+
+    def _call(
+        self,
+        v: Variant,
+        e: EntryPoint,
+        writer: RunWriter,
+        region: str = "",
+        places: Mapping[str, str] = MappingProxyType({}),
+    ) -> str:
+        """The call of an entry's function of one level, with the region if there is one already, and the addresses of some tensors."""
         memory = writer.memory_of(v.program.functions[e.function.name])
         own = {f.length.symbol: position(e, f) for f in e.positions}
         lengths = [s.name if s in e.symbols else own.get(s, str(s.low)) for s in symbols_of_program(v.program)]
-        tensors = [p.name for p in e.tensors]
+        tensors = [places.get(p.name, p.name) for p in e.tensors]
         states = [f"{e.instance.variable}->{f.name}" for f in e.instance.fields] if e.instance is not None else []
         begin = v.program.functions[e.function.name].frame_bytes
-        region = [f"irt_open(base + {begin}, end)"] if self.region_bytes else []
-        arguments = [*lengths, *tensors, *states, *memory, *region, *(["worker"] if self.in_team else [])]
+        opened = [region or f"irt_open(base + {begin}, end)"] if self.region_bytes else []
+        arguments = [*lengths, *tensors, *states, *memory, *opened, *(["worker"] if self.in_team else [])]
         return f"{v.functions[e.function.name]}({', '.join(arguments)})"
 
     def _enter(self, each: str, arguments: str) -> str:

@@ -24,6 +24,8 @@ from .states import (
     declare_instance,
     instance_of,
 )
+from .values import LOCAL as OF_VALUES
+from .values import OTHER_VALUES, VALUES_FULL, VARIABLE, DataInterface, data_interface
 
 OUT_OF_BOUNDS = "OUT_OF_BOUNDS"
 """The name, behind that of the program, of the error of a length beyond its bounds."""
@@ -63,6 +65,8 @@ class EntryPoint(sources.EntryPoint):
     """The lengths that a run decides, in the order in which shapes of its tensors have them first."""
     instance: Instance | None = None
     """The states that a step keeps for the next one."""
+    data: DataInterface | None = None
+    """The values that callers of the program have; None if all parameters and results are tensors."""
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:
@@ -72,6 +76,7 @@ class EntryPoint(sources.EntryPoint):
     def declarations(self) -> str:
         """`const float *x, float *out`; empty without inputs and outputs."""
         parameters = [] if self.instance is None else [self.instance.declaration]
+        parameters += [self.data.declaration] if self.data is not None and self.function.values is not None else []
         parameters += [f"int64_t {s.name}" for s in self.symbols]
         parameters += [f"const {stored_type(p.slot.dtype)} *{p.name}" for p in self.inputs]
         parameters += [f"{stored_type(p.slot.dtype)} *{p.name}" for p in self.outputs]
@@ -80,8 +85,9 @@ class EntryPoint(sources.EntryPoint):
     @property
     def arguments(self) -> str:
         """`x, out`."""
-        instance = [] if self.instance is None else [self.instance.variable]
-        return ", ".join((*instance, *(s.name for s in self.symbols), *(p.name for p in self.tensors)))
+        memory = [] if self.instance is None else [self.instance.variable]
+        memory += [VARIABLE] if self.function.values is not None else []
+        return ", ".join((*memory, *(s.name for s in self.symbols), *(p.name for p in self.tensors)))
 
     @property
     def positions(self) -> tuple[LengthField, ...]:
@@ -117,13 +123,20 @@ def entry_points(
     )
     if program.uses_region:
         macros.take(*(f"{name.upper()}_{m}" for m in _REGION_MACROS))
+    data = data_interface(program, name, names)
+    if data is not None:
+        macros.take(*data.macros)
     entries = []
     for n, entry in enumerate(program.entry_names):
         f = program.functions[entry]
         verb = "step" if f.states else "run"
         run = f"{name}_{verb}" if n == 0 else names.fresh(f"{name}_run_{sanitize(entry)}")
         local = names.inner(
-            *_STANDARD, *_LOCAL, *(s.name for s in program_symbols), *(_IN_POOLS if program.pools else ())
+            *_STANDARD,
+            *_LOCAL,
+            *(s.name for s in program_symbols),
+            *(_IN_POOLS if program.pools else ()),
+            *(OF_VALUES if data is not None else ()),
         )
         instance = instance_of(f, name, local.fresh("net")) if f.states else None
         prefix = name.upper() + ("" if n == 0 else "_" + run[len(name) + 5 :].upper())
@@ -141,6 +154,7 @@ def entry_points(
                 instance,
                 run_in_pools=in_pools,
                 symbols=tuple(symbols_of_function(f)),
+                data=data,
             )
         )
     return entries
@@ -199,11 +213,14 @@ def write_header(
     """
     upper = name.upper()
     lines = comment(summary)
-    lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>", ""]
+    lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>"]
+    lines += ["#include <string.h>", ""] if entries[0].data is not None else [""]
     lines += _sizes(name, arena_bytes, stack_bytes, weights_bytes, region_bytes, pool_macros)
     lines += _region_errors(upper, program, region_bytes)
     lines += _lengths(name, entries)
     lines += _lengths_of_values(name, program)
+    data = entries[0].data
+    lines += data.header() if data is not None else []
     for e in entries:
         lines += _macros(e)
         lines += declare_instance(e.instance) if e.instance is not None else []
@@ -224,6 +241,7 @@ def write_header(
             " * is looked at. Not while a run is going on. */",
             f"int {name}_set_weights(const void *bytes);",
         ]
+    lines += ["", *data.functions()] if data is not None else []
     lines += pool_struct
     lines += _runs(name, entries, arena_bytes)
     if levels:
@@ -309,6 +327,11 @@ def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, regi
         )
     if MATCH_ERROR in failures:
         lines.append(f" * {upper}_{NO_CLAUSE}: no clause of a match fits (nothing is written),")
+    if entries[0].data is not None:
+        lines.append(
+            f" * {upper}_{OTHER_VALUES}: the values are not of the types of the parameters (nothing is written),"
+        )
+        lines.append(f" * {upper}_{VALUES_FULL}: the results do not fit in the memory for values (which is as before),")
     return [*lines, " * 1: the workspace is too small (nothing is written)"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..formulas import vector_math
 from ..formulas.support import Helper, calls, define
 from ..instructions.listing import choose
+from ..interface.objects import object_functions, with_callees
 from .instructions import define_by_instruction
 from .small_c import compile_function, declare
 from .small_c.signatures import signature
@@ -49,6 +50,14 @@ class Library:
                 self._declared.update(dict.fromkeys(declared))
             self._texts.setdefault(symbol, text)
         return f"@{symbol}"
+
+    def objects(self, name: str) -> str:
+        """The symbol of a function that moves objects, with its callees."""
+        functions = object_functions()
+        for f in with_callees(name):
+            declare(functions[f])
+            self._texts[f] = functions[f]
+        return f"@{name}"
 
     def outside(self, declaration: str) -> None:
         """Adds a function of libm, or one of LLVM's own."""

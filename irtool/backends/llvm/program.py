@@ -6,6 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ...selection.nests import computes_in_floats
@@ -22,6 +23,8 @@ from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes, region_byte
 from ..interface.names import Identifiers
 from ..interface.states import OF_INSTANCES
 from ..interface.symbols import constant_symbol, kernel_symbol
+from ..interface.tables import table_of, uses_objects
+from ..interface.values import VARIABLE
 from . import denormals, weights
 from .builder import Builder, Head
 from .formulas import arguments, parameters, write_formula
@@ -30,6 +33,7 @@ from .library import Library
 from .nest import KernelWriter
 from .region import open_region
 from .states import define_functions, field_addresses, length_addresses, store_lengths
+from .values import define_table, refuse, run_on_values
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,7 @@ class ProgramWriter:
         self.arena_bytes = arena_bytes(program, options.region_size)
         self.region_bytes = region_bytes(program, options.region_size)
         self.stack_bytes = stack_bytes(program)
+        self.table = self.names.fresh(f"{name}_objects") if uses_objects(program) else ""
         self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}
         self.kernels: dict[Kernel, str] = {}
         self.constants: dict[Slot, str] = {}
@@ -128,6 +133,7 @@ class ProgramWriter:
             *(denormals.declarations(self.architecture) if self.architecture else []),
             "",
             *constants,
+            *([define_table(table_of(self.program), self.table)] if self.table else []),
             *self._storage(),
             "",
             *library,
@@ -202,21 +208,20 @@ class ProgramWriter:
         """`NAME_run_with` and `NAME_run`."""
         size = self.arena_bytes + ALIGNMENT
         instance = [] if e.instance is None else [e.instance.variable]
+        instance += [VARIABLE] if e.function.values is not None else []
         names = [*instance, *(s.name for s in e.symbols), *(p.name for p in e.tensors)]
         pointers = [f"ptr %{p.name}" for p in e.tensors]
         tensors = [*(f"ptr %{i}" for i in instance), *parameters(e.symbols), *pointers]
         b = Builder("arena", "size", "entry", *names)
-        if self.offsets:
-            missing = b.value(f"icmp eq ptr {b.value(f'load ptr, ptr @{self.name}_weights')}, null")
-            _refuse(b, missing, 2)
+        self._require_weights(b)
         addresses = length_addresses(b, e.instance) if e.instance is not None else {}
         positions = {f.length.symbol.name: addresses[f.length.symbol.name] for f in e.positions}
         _check_lengths(b, e, positions)
         _check_state_lengths(b, e, addresses)
         for s in e.empty_at_zero:
-            _refuse(b, b.value(f"icmp eq i64 %{s.name}, 0"), 0)
-        _refuse(b, b.value("icmp eq ptr %arena, null"), 1)
-        _refuse(b, b.value(f"icmp ult i64 %size, {size}"), 1)
+            refuse(b, b.value(f"icmp eq i64 %{s.name}, 0"), 0)
+        refuse(b, b.value("icmp eq ptr %arena, null"), 1)
+        refuse(b, b.value(f"icmp ult i64 %size, {size}"), 1)
         end = b.value("getelementptr inbounds i8, ptr %arena, i64 %size", "end")
         begin = b.value("ptrtoint ptr %arena to i64")
         over = b.value(f"add i64 {begin}, {ALIGNMENT - 1}")
@@ -233,17 +238,32 @@ class ProgramWriter:
             memory = b.value(f"getelementptr inbounds i8, ptr {base}, i64 {e.function.frame_bytes}", "region")
             open_region(b, memory, end)
             region = [f"ptr {memory}"]
-        handed = ", ".join([*lengths, *pointers, *states, f"ptr {base}", f"ptr {end}", *region])
-        before = denormals.flush(b, self.architecture) if self.architecture else ""
-        # If the steps were inlined here, arithmetic could move past the switches.
-        apart = " noinline" if before else ""
-        code = b.value(f"call i32 @{self.functions[e.function.name]}({handed}){apart}", "code")
-        if before:
-            denormals.restore(b, self.architecture, before)
+
+        def call(places: Mapping[str, str] = MappingProxyType({})) -> str:
+            handed = [f"ptr {places.get(p.name, '%' + p.name)}" for p in e.tensors]
+            every = ", ".join([*lengths, *handed, *states, f"ptr {base}", f"ptr {end}", *region])
+            before = denormals.flush(b, self.architecture) if self.architecture else ""
+            # If the steps were inlined here, arithmetic could move past the switches.
+            apart = " noinline" if before else ""
+            code = b.value(f"call i32 @{self.functions[e.function.name]}({every}){apart}", "code")
+            if before:
+                denormals.restore(b, self.architecture, before)
+            return code
+
+        if e.function.values is None:
+            code = call()
+        else:
+            code = run_on_values(b, e, self.library, memory, f"@{self.table}", call)
         store_lengths(b, [*e.positions, *e.same_lengths], addresses, positions, code)
         b.ret(f"i32 {code}")
         lines = b.text(f"define i32 @{e.run_with}({', '.join(['ptr %arena', 'i64 %size', *tensors])}) nounwind")
         return [*lines, "", *self._run_in_own(e, names, tensors), ""]
+
+    def _require_weights(self, b: Builder) -> None:
+        """Refuses a run without the weights of a file."""
+        if self.offsets:
+            missing = b.value(f"icmp eq ptr {b.value(f'load ptr, ptr @{self.name}_weights')}, null")
+            refuse(b, missing, 2)
 
     def _run_in_own(self, e: EntryPoint, names: Sequence[str], tensors: Sequence[str]) -> list[str]:
         """`NAME_run`, in the workspace of the library; `names` and `tensors` are its parameters."""
@@ -269,7 +289,7 @@ def _check_lengths(b: Builder, e: EntryPoint, positions: Mapping[str, str]) -> N
         _refuse_outside(b, s, 0 if s in e.empty_at_zero else s.low)
     for declared, extent in e.function.demands:
         sides = write_formula(b, declared, positions), write_formula(b, extent, positions)
-        _refuse(b, b.value(f"icmp ne i64 {', '.join(sides)}"), UNEQUAL_ERROR)
+        refuse(b, b.value(f"icmp ne i64 {', '.join(sides)}"), UNEQUAL_ERROR)
 
 
 def _check_state_lengths(b: Builder, e: EntryPoint, addresses: Mapping[str, str]) -> None:
@@ -277,36 +297,27 @@ def _check_state_lengths(b: Builder, e: EntryPoint, addresses: Mapping[str, str]
     positions = {f.length.symbol.name: addresses[f.length.symbol.name] for f in e.positions}
     for f in e.positions:
         now = b.value(f"load i64, ptr {positions[f.length.symbol.name]}", f.name)
-        _refuse(b, b.value(f"icmp slt i64 {now}, 0"), LENGTH_ERROR)
-        _refuse(b, b.value(f"icmp sgt i64 {now}, {f.length.capacity}"), LENGTH_ERROR)
+        refuse(b, b.value(f"icmp slt i64 {now}, 0"), LENGTH_ERROR)
+        refuse(b, b.value(f"icmp sgt i64 {now}, {f.length.capacity}"), LENGTH_ERROR)
     for f in e.positions:
-        _refuse(
+        refuse(
             b, b.value(f"icmp sgt i64 {write_formula(b, f.length.next, positions)}, {f.length.capacity}"), FULL_ERROR
         )
     for f in e.same_lengths:
         now = b.value(f"load i64, ptr {addresses[f.length.symbol.name]}", f.name)
         differs = b.value(f"icmp ne i64 {now}, %{f.length.symbol.name}")
         begun = b.value(f"icmp ne i64 {now}, 0")
-        _refuse(b, b.value(f"and i1 {differs}, {begun}"), UNEQUAL_ERROR)
+        refuse(b, b.value(f"and i1 {differs}, {begun}"), UNEQUAL_ERROR)
 
 
 def _refuse_outside(b: Builder, s: Symbol, least: int) -> None:
     """Returns an error for a length outside of its values, the first of which is `least`."""
     if s.choices:
         others = [b.value(f"icmp ne i64 %{s.name}, {c}") for c in s.choices]
-        _refuse(b, functools.reduce(lambda x, y: b.value(f"and i1 {x}, {y}"), others), LENGTH_ERROR)
+        refuse(b, functools.reduce(lambda x, y: b.value(f"and i1 {x}, {y}"), others), LENGTH_ERROR)
         return
-    _refuse(b, b.value(f"icmp slt i64 %{s.name}, {least}"), LENGTH_ERROR)
-    _refuse(b, b.value(f"icmp sgt i64 %{s.name}, {s.high}"), LENGTH_ERROR)
+    refuse(b, b.value(f"icmp slt i64 %{s.name}, {least}"), LENGTH_ERROR)
+    refuse(b, b.value(f"icmp sgt i64 %{s.name}, {s.high}"), LENGTH_ERROR)
     if s.step > 1:
         rest = b.value(f"srem i64 %{s.name}, {s.step}")
-        _refuse(b, b.value(f"icmp ne i64 {rest}, 0"), LENGTH_ERROR)
-
-
-def _refuse(b: Builder, cond: str, code: int) -> None:
-    """Returns an error, or 0, if the condition holds."""
-    refuse, go = b.fresh("refuse"), b.fresh("go")
-    b.branch(cond, refuse, go)
-    b.start(refuse)
-    b.ret(f"i32 {code}")
-    b.start(go)
+        refuse(b, b.value(f"icmp ne i64 {rest}, 0"), LENGTH_ERROR)

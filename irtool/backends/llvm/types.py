@@ -17,6 +17,8 @@ def value_type(dtype: str) -> str:
     if dtype == "float64":
         return "double"
     kind, width = dtypes.parts(dtype)
+    if kind == dtypes.HANDLE:
+        return "i64"
     if kind == "bool" and width == 1:
         return "i1"
     if kind in ("int", "uint") and width in (8, 16, 32, 64):

@@ -1,6 +1,6 @@
 """A compiler of the functions that expressions call (`backends.formulas`) to LLVM IR.
 
-These are written once, in a small part of C: numbers, GCC's vectors, local variables, `if`, `for`, `return`, the operators, and
+These are written once, in a small part of C: numbers, GCC's vectors, elements behind pointers, local variables, `if`, `for`, `return`, the operators, and
 unions that reinterpret bits; without structs, strings and arrays. So both backends compute by the same formulas, in the same
 order. Preprocessor conditions select the text after `#else`, which needs no certain compiler.
 

@@ -147,9 +147,13 @@ class Expressions(Tokens, Conversions):
     def postfix(self) -> Value:
         value = self.primary()
         while self.take("["):
-            index = self.converted(self.expression(), INT)
-            self.step("]")
             t = value.type
+            index = self.converted(self.expression(), LONG if t.pointer else INT)
+            self.step("]")
+            if t.pointer:
+                one = Type(t.element, t.signed, t.lanes)
+                value = Value(one, "", self.b.element(str(one), value.text, index.text, inside=False))
+                continue
             value = Value(Type(t.element, t.signed), str(t.lanes), value.place, index.text)
         return value
 
