@@ -11,7 +11,7 @@ from typing import Any
 
 from ..diagnostics import IrError
 from ..infer.equal_lengths import replaced
-from ..ir import Constant, Function
+from ..ir import Constant, Function, Var
 from ..ir.tensor_names import WRITTEN_STATES, first_values, state_lengths, state_outputs
 from ..symbolic_int import symbol_of
 from ..tir.dtypes import HANDLE
@@ -54,27 +54,12 @@ def keep_states(f: Function, host: HostFunction, constant: Callable[[Constant], 
         if name not in by_name:
             continue
         param, n = by_name[name]
-        if structure is not None:
-            raise IrError(
-                f"the state %{name} is a tuple; each tensor of a state is a parameter", param.span, code=StateMismatch
-            )
-        if n >= len(host.results):
-            raise IrError(
-                f"the state %{name} is to become output {n}, and there are {len(host.results)}",
-                param.span,
-                code=StateMismatch,
-            )
+        _require_tensor(param, n, structure, host, slots[name])
         if n in states:
             raise IrError(
                 f"output {n} is the next value of %{states[n].name} and of %{name}", param.span, code=StateMismatch
             )
         slot, after = host.params[slots[name]], host.results[n]
-        if slot.dtype == HANDLE:
-            raise IrError(
-                f"the state %{name} is data: a state is a tensor, which stays in its place",
-                param.span,
-                code=StateMismatch,
-            )
         if (tuple(replaced(d, changed) for d in slot.shape), slot.dtype) != (after.shape, after.dtype):
             raise IrError(
                 f"the state %{name} is {_type(slot)}, and its next value, output {n}, is {_type(after)}",
@@ -106,6 +91,19 @@ def keep_states(f: Function, host: HostFunction, constant: Callable[[Constant], 
     host.states = [s for name in slots for s in states.values() if s.name == name]
     host.state_lengths = lengths
     return host
+
+
+def _require_tensor(param: Var, n: int, structure: Any, host: HostFunction, place: int) -> None:
+    """Raises IrError for a state that is no tensor, or without the output that is its next value."""
+    problem = ""
+    if structure is not None:
+        problem = f"the state %{param.name} is a tuple; each tensor of a state is a parameter"
+    elif n >= len(host.results):
+        problem = f"the state %{param.name} is to become output {n}, and there are {len(host.results)}"
+    elif host.params[place].dtype == HANDLE:
+        problem = f"the state %{param.name} is data: a state is a tensor, which stays in its place"
+    if problem:
+        raise IrError(problem, param.span, code=StateMismatch)
 
 
 def _type(slot: Slot) -> str:

@@ -110,11 +110,11 @@ def test_no_result_is_begun_before_an_error() -> None:
         g = random.Random(seed)
         functions = {"g": drawn_function(g, "g", ""), "main": drawn_function(g, "main", "g")}
         before = functions["main"].results
-        wanted = [run(functions, "main", k) for k in range(12)]
+        expected = [run(functions, "main", k) for k in range(12)]
         keep_outputs_of_errors(Program(functions, [], []))
         after = functions["main"].results
         instead = {a.resolve(): b for a, b in zip(before, after, strict=True)}
-        for k, (copies, is_error) in enumerate(wanted):
+        for k, (copies, is_error) in enumerate(expected):
             changed, still = run(functions, "main", k, 1000)
             assert still == is_error
             written = {target for _, target in changed if target in after}
