@@ -131,6 +131,8 @@ class InProcess:
         self.llvm: Any = llvm
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
+        # LLVM writes some instructions of AVX-512 as inline assembly, and aborts the process without a parser.
+        llvm.initialize_native_asmparser()
         self.triple = triple or llvm.get_process_triple()
         self.is_native = not triple or triple.split("-")[0] == llvm.get_process_triple().split("-")[0]
         self.is_host = mcpu == "native" and self.is_native
