@@ -5,7 +5,8 @@ formulas, so that code written for constant extents computes formulas without ch
 values of the symbols. If it has both, the mode decides:
 
 - strict (the default): `<`, `<=`, `>` and `>=` raise `Undecided`; the caller has no answer for some lengths.
-- `@estimate`: the comparison is made at the upper bounds. For costs, which choose among candidates that are all correct.
+- `@estimate`: the greatest value of a formula stands for it; two formulas are compared at the upper bounds of the symbols. For costs, which
+  choose among candidates that are all correct.
 - `@proof`: the comparison is False. For functions that return more for a comparison that holds, and are correct without.
 
 Equality is always a proof: `n == 8` is False, and `n % 8 == 0` is True only if it is for all lengths.
@@ -59,7 +60,7 @@ class Undecided(Exception):
 
 
 def estimate(function: F) -> F:
-    """Decorates a function whose comparisons are made at the upper bounds of the symbols."""
+    """Decorates a function in which the greatest value of a formula stands for it; see above."""
     return _in_mode(_ESTIMATE, function)
 
 
@@ -257,7 +258,7 @@ class SymbolicInt(int):
 
     Attributes:
         terms: the sum.
-        at_bounds: the formula at the upper bounds of the symbols, which estimates read; `bound` is the greatest value.
+        at_bounds: the formula at the upper bounds of the symbols; `bound` is the greatest value, which estimates read.
 
     The `int` value, which nobody may read, is the same; within `shifted`, it is that of other lengths.
     """
@@ -395,7 +396,12 @@ class SymbolicInt(int):
     def __int__(self) -> int:
         if _mode.get() != _ESTIMATE:
             raise Undecided(f"the number of {self}")
-        return self.at_bounds
+        return self._greatest
+
+    @functools.cached_property
+    def _greatest(self) -> int:
+        """The greatest value: that at the upper bounds, unless a term is subtracted."""
+        return self.at_bounds if _grows(self) else bound(self)
 
     def __float__(self) -> float:
         return float(self.__int__())
@@ -468,7 +474,9 @@ class SymbolicInt(int):
         mode = _mode.get()
         if mode == _STRICT:
             raise Undecided(f"{self} compared with {other}")
-        return mode == _ESTIMATE and test(difference.at_bounds)
+        if mode == _PROOF:
+            return False
+        return test(difference.at_bounds if isinstance(other, SymbolicInt) else difference._greatest)
 
     def __bool__(self) -> bool:
         return signs(self) != {0}
@@ -689,6 +697,16 @@ def _signs(terms: frozenset[tuple[Monomial, int]]) -> set[int]:
     if low > 0 or high < 0 or max(-low, high) >= _EXACT or _count_points(symbols) > MOST_POINTS:
         return {s for s, possible in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if possible}
     return {int(x) for x in np.unique(np.sign(value.at(_grid(symbols))))}
+
+
+def _grows(value: int) -> bool:
+    """True if the value of a formula without subtractions is the greatest one at the upper bounds of the symbols."""
+    if not isinstance(value, SymbolicInt):
+        return True
+    parts = [a for m in value.terms for a in m if not isinstance(a, Symbol)]
+    within = [x for a in parts for x in ((a.dividend, a.divisor) if isinstance(a, Quotient) else (a.first, a.second))]
+    divisors = [a.divisor for a in parts if isinstance(a, Quotient)]
+    return all(k >= 0 for k in value.terms.values()) and all(map(is_known, divisors)) and all(map(_grows, within))
 
 
 def _count_points(symbols: Iterable[Symbol]) -> int:

@@ -1,4 +1,4 @@
-"""Numbers that formulas are taken for: at the upper bounds in estimates, and refused elsewhere."""
+"""Numbers that formulas stand for: the greatest value in estimates, none elsewhere."""
 
 from __future__ import annotations
 
@@ -74,6 +74,14 @@ def test_estimates_bounds_and_hashes_are_those_of_the_upper_bounds(formula: Any,
         assert estimate(operator.truediv)(again, 3) == formula.at_bounds / 3
         assert estimate(operator.truediv)(3, again) == 3 / formula.at_bounds
         assert estimate(operator.lt)(again, 20) == (formula.at_bounds < 20)
+
+
+@pytest.mark.parametrize("formula", [N % 8, N - N // 12 * 12, (N - N // 8 * 8) // 3, 24 - N, N * (24 - N)])
+def test_the_greatest_value_of_a_remainder_is_not_that_of_the_greatest_length(formula: Any) -> None:
+    greatest = max(value_at(formula, {Symbol("n", 1, 24): n}) for n in range(1, 25))
+    assert formula.at_bounds < greatest
+    assert estimate(int)(formula) == greatest
+    assert estimate(operator.gt)(formula, greatest - 1) and not estimate(operator.gt)(formula, greatest)
 
 
 def test_formulas_within_a_shift_have_other_ints() -> None:

@@ -296,8 +296,13 @@ class Simplifier:
         high: float = form[1]
         for atom, k in form[0].items():
             a, b = self.range(atom)
-            low += least(a * k, b * k)
-            high += greatest(a * k, b * k)
+            if holds(operator.lt, k, 0):
+                a, b = b, a
+            elif not holds(operator.ge, k, 0):
+                a, b = least(a * k, b * k), greatest(a * k, b * k)
+                k = 1
+            low += a * k
+            high += b * k
         return low, high
 
     def _fits(self, form: Linear, dtype: str) -> bool:

@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from irtool.symbolic_int import symbolic
 from irtool.tir.expr import (
     Axis,
     Binary,
@@ -10,6 +11,7 @@ from irtool.tir.expr import (
     Expr,
     Select,
     Var,
+    const,
     floordiv,
     floormod,
     maximum,
@@ -88,6 +90,15 @@ def test_divisions_of_blocked_indices_vanish() -> None:
     assert simplify(c % 16) is J
     assert simplify((c // 16) * 16 + c % 16) is simplify(c)
     assert repr(simplify(c // 64)) == repr(simplify(I // 4))
+
+
+def test_rows_of_a_tile_are_within_a_length() -> None:
+    """The first row is negative for lengths that have no full tile: the loop over tiles does not run then."""
+    n = symbolic("n", 1, 100)
+    first, simplify = Var("first"), Simplifier({I: (0, 34)})
+    simplify.bind(first, 0, n - 35)
+    row = simplify((first + I) % const(n))
+    assert repr(row) == repr(simplify(first + I)) and repr(simplify((first + I) // const(n))) == repr(const(0))
 
 
 def test_three_loops_run_as_one() -> None:
