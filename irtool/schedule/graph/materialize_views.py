@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from itertools import count
 
+from ...symbolic_int import bound
 from ...tir.expr import Load, Var
 from ...tir.forms import Map
 from ...tir.kernel import Kernel
@@ -43,7 +44,7 @@ def materialize_views(program: Program, target: VectorTarget) -> None:
             if slot.kind != TEMP:
                 continue
             others = _that_see_another_shape(slot, step, mentions.steps(slot))
-            if others and _saved(step, target) > 2 * slot.nbytes / SECOND_CACHE_RATE:
+            if others and _saved(step, target) > 2 * bound(slot.nbytes) / SECOND_CACHE_RATE:
                 body.insert(n, _copied(step, slot, others, copies, names))
                 n += 1
 

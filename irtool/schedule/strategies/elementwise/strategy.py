@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ....symbolic_int import SymbolicInt
+from ....symbolic_int import SymbolicInt, bound
 from ....tir import dtypes
 from ....tir.expr import Cast, Expr, Load, Var, children
 from ....tir.stmt import Stmt
@@ -142,7 +142,7 @@ def split_vectors(
 def vector_lanes(stage: Stage) -> int:
     """Elements of a vector for a map; 1 if the kernel computes its elements one by one, each with its row."""
     assert stage.map is not None
-    if stage.work == stage.rows:
+    if stage.work == bound(stage.rows):
         return 1
     return native_lanes((s.value for s in stage.map.stores), stage.target) or stage.target.lanes(_widest(stage.map))
 

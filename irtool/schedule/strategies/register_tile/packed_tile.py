@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from ....symbolic_int import bound
+from ....symbolic_int import bound, estimate
 from ....tir.expr import Load, Var
 from ....tir.simplify import Simplifier
 from ....tir.stmt import Buffer, Scope, Stmt
@@ -176,7 +176,7 @@ class PackingPlan:
     def scope(self, band: StepBand | None) -> Scope:
         """The scope of the copy of a band."""
         nbytes = self.nbytes((band.loop, band.size) if band is not None else None)
-        return Scope.LOCAL if nbytes <= self.target.scratch_bytes else Scope.GLOBAL
+        return Scope.LOCAL if bound(nbytes) <= self.target.scratch_bytes else Scope.GLOBAL
 
     def nbytes(self, cut: tuple[Var, int] | None) -> int:
         """The size of a copy for some steps of a loop, in bytes."""
@@ -245,6 +245,7 @@ def _choose_cut(plan: PackingPlan, row: Var | None) -> PackingPlan | None:
     return plan if plan.nbytes(plan.cut) <= plan.target.packed_bytes else None
 
 
+@estimate
 def _choose_width(plan: PackingPlan) -> int | None:
     """The elements of the vector axis in a copy: as many as fit on the stack, otherwise a few vectors; None if no number fits."""
     v, extent, lanes = plan.along, dict(plan.r.loops)[plan.along], plan.lanes
