@@ -101,6 +101,19 @@ NETWORKS = {
         "nn.batch_matmul(nn.softmax(multiply(%0, 0.25f)), %v, transpose_b=False) }",
         {"q": (2, "n", 16), "k": (2, "n", 16), "v": (2, "n", 16)},
     ),
+    "attention in tiles": Network(
+        "def @main(%q: Tensor[(16, ?, 64), float32], %k: Tensor[(16, ?, 64), float32], %v: Tensor[(16, ?, 64), float32]) "
+        "{ %0 = nn.batch_matmul(%q, %k, transpose_b=True); "
+        "nn.batch_matmul(nn.softmax(multiply(%0, 0.125f)), %v, transpose_b=False) }",
+        {"q": (16, "n", 64), "k": (16, "n", 64), "v": (16, "n", 64)},
+    ),
+    "masked attention": Network(
+        "def @main(%q: Tensor[(8, 21, 64), float32], %k: Tensor[(8, ?, 64), float32], %v: Tensor[(8, ?, 64), float32], "
+        "%m: Tensor[(21, ?), float32]) "
+        "{ %0 = nn.batch_matmul(%q, %k, transpose_b=True); "
+        "nn.batch_matmul(nn.softmax(add(%0, expand_dims(%m, axis=0))), %v, transpose_b=False) }",
+        {"q": (8, 21, 64), "k": (8, "n", 64), "v": (8, "n", 64), "m": (21, "n")},
+    ),
     "image": Network(
         "def @main(%x: Tensor[(?, 8, 10, 10), float32], %w: Tensor[(16, 8, 3, 3), float32]) "
         "{ nn.relu(nn.conv2d(%x, %w, padding=[1, 1], channels=16, kernel_size=[3, 3])) }",

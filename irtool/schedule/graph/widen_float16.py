@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import prod
 
+from ...symbolic_int import estimate
 from ...tir import dtypes
 from ...tir.bf16_dot import DTYPE
 from ...tir.elements import numbers
@@ -146,6 +147,7 @@ def _words_of(k: Kernel, target: VectorTarget) -> set[Buffer]:
     return {e.source for p in products if p is not None for e in (p.a, p.b) if e.dtype == DTYPE}  # type: ignore[misc]  # what products read are buffers
 
 
+@estimate
 def _read_often(k: Kernel, target: VectorTarget) -> set[Buffer]:
     """The buffers of 16-bit floats whose elements some stage reads several times as float32, and does not pack into words."""
     often_read: set[Buffer] = set()

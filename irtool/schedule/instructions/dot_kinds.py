@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from ...symbolic_int import holds
 from ...tir import bf16_dot, dtypes, int8_dot, int16_dot
 from ...tir.expr import Const, Expr, Select, const, if_then_else
 from ...tir.forms import Reduction
@@ -46,9 +48,9 @@ class WordKind:
             value = number(place)
             zero = const(0.0 if dtypes.is_float(value.dtype) else 0, value.dtype)
             low, high = simplify.range(place)
-            if low >= extent:
+            if holds(operator.ge, low, extent):
                 value = zero
-            elif high >= extent:
+            elif not holds(operator.lt, high, extent):
                 value = if_then_else(place < extent, value, zero)
             numbers.append(simplify(value))
         return self.word_of(numbers)

@@ -23,6 +23,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
+from ...symbolic_int import bound, estimate
 from ...tir.expr import (
     Binary,
     Cast,
@@ -183,12 +184,12 @@ def find_product(r: Reduction) -> Product | None:
         axes_of = [[n for n, i in enumerate(e.indices) if depends(i, k)] for e in (a, b)]
         if (
             any(len(axes) != 1 for axes in axes_of)
-            or extent < kind.least
+            or bound(extent) < kind.least
             or any(depends(c, k) for c in guards.values())
         ):
             continue
         product = Product(kind, a, b, k, extent, axes_of[0][0], axes_of[1][0], guards)
-        if product.is_whole(kind) and (best is None or extent > best.extent):
+        if product.is_whole(kind) and (best is None or bound(extent) > bound(best.extent)):
             best = product
     return best
 
@@ -238,6 +239,7 @@ def is_step(r: Reduction, pattern: Reduction) -> bool:
     return sorted(d for d, _ in read) == sorted(d for _, d in read)
 
 
+@estimate
 def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target: VectorTarget) -> bool:
     """True if packing pays for the sums of these stages, which share their words; the first one stands for all."""
     stage, p = next(iter(sums.items()))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....tir.forms import AnyForm, Reduction, with_buffers
+from ....tir.forms import AnyForm, Reduction, stores_of, with_buffers
 from ....tir.kernel import Kernel
 from ....tir.stmt import Buffer
+from .tiled import is_product
 
 
 class Chain:
@@ -15,6 +16,7 @@ class Chain:
     Attributes:
         params: the operands.
         out: the result.
+        before: stages that compute operands of the others, such as a mask from positions.
         stages: a product, stages on its rows, and a product.
         same: for each buffer that is a view of another one, that one.
         inner: the tensors between the stages.
@@ -37,7 +39,10 @@ class Chain:
                     replaced[b] = b.replace(name=f"p{len(self.params)}")
                     self.params.append(replaced[b])
             self.stages += [with_buffers(form, replaced) for form in k.stages]
+        first = next(n for n, form in enumerate(self.stages) if is_product(form))
+        self.before, self.stages = self.stages[:first], self.stages[first:]
         self.inner = {k.outputs[0] for k in kernels[:-1]} | {b for k in kernels for b in k.temporaries} | set(self.same)
+        self.inner -= {s.buffer for form in self.before for s in stores_of(form)}
 
     @property
     def products(self) -> tuple[Reduction, Reduction]:

@@ -75,19 +75,19 @@ def _chain(
             stages = writer.kernel.stages
             if writer.kernel.finished or not all(isinstance(x, Map | Reduction) for x in stages):
                 continue
-            if is_product(stages[0]):
+            if any(map(is_product, stages)):
                 sums = any(isinstance(x, Reduction) for s in chain[:-1] for x in s.kernel.stages)
-                if sums and _is_of_values(writer) and all(isinstance(x, Map) for x in stages[1:]):
+                if sums and _is_of_values(writer) and sum(not isinstance(x, Map) for x in stages) == 1:
                     return [writer, *chain]
-            elif len(chain) <= LOOKED_AT and not any(map(is_product, stages)):
+            elif len(chain) <= LOOKED_AT:
                 waiting.append([writer, *chain])
     return None
 
 
 def _is_of_values(s: RunKernel) -> bool:
-    """True if a kernel begins with a product without weights: the build packs weights."""
-    product = s.kernel.stages[0]
-    if not isinstance(product, Reduction) or not is_product(product):
+    """True if a kernel has a product without weights: the build packs weights."""
+    product = next((x for x in s.kernel.stages if isinstance(x, Reduction) and is_product(x)), None)
+    if product is None:
         return False
     weights = {b for slot, b in zip(s.inputs, s.kernel.inputs) if slot.resolve().kind == CONSTANT}
     return not any(e.source in weights for e in operands(product))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....tir.forms import Reduction
+from ....tir.forms import Reduction, stores_of
 from ....tir.vector_target import VectorTarget
 from ...core.staged import StagedForm, StagedNest, StagedPlan
 from ...cost.tile_choice import choose_register_tile
@@ -76,7 +76,9 @@ def _reason(chain: Chain, t: RowTiling, nest: StagedNest) -> str:
     """The reason for a plan, as `--explain` prints it."""
     _, _, columns = rows_of(chain.products[0])
     reason = f"{t.rows} rows of {columns} at a time, {'in the cache' if t.parts else 'on the stack'}"
-    copies = {f.stores[0].buffer.name: None for s in nest.stages if not s.private for f in s.forms}
+    others = {x.buffer for f in chain.before for x in stores_of(f)}
+    stores = [x for s in nest.stages if not s.private for f in s.forms for x in stores_of(f)]
+    copies = dict.fromkeys(x.buffer.name for x in stores if x.buffer not in others)
     if copies:
         reason += f", packed {' and '.join(copies)}"
     return reason

@@ -19,14 +19,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ....symbolic_int import bound, is_known
 from ....tir.bf16_dot import DTYPE
 from ....tir.dtypes import itemsize
 from ....tir.expr import Binary, Expr, Load, Var, const, minimum, post_order, rewrite
 from ....tir.forms import AnyForm, Map, Reduction, stores_of, with_buffers, with_workspace
 from ....tir.memory import CACHE_LINE
-from ....tir.stmt import PARALLEL, Allocate, Buffer, For, Let, Scope, Stmt, Store, in_panels, seq
+from ....tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Scope, Stmt, Store, in_panels, seq
 from ....tir.vector_target import USUAL
-from ...core.affine import operands, simplifier, stride
+from ...core.affine import loads, operands, simplifier, stride
 from ...core.staged import StagedNest, StagedNestBuilder
 from .chain import Chain
 from .pairs import filled_with_words, of_words, packed_words, words_of
@@ -53,6 +54,8 @@ class _Attention:
         """The buffer in the tile for each value."""
         self.room: list[Buffer] = []
         """The buffers of the tile."""
+        self.shared: list[Buffer] = []
+        """The buffers of a tile in the workspace; tiles of all heights use the same ones."""
         self.words: dict[Buffer, Buffer] = {}
         """The words for buffers of numbers that are stored as words only."""
 
@@ -73,15 +76,23 @@ class _Attention:
         self.softmax = find_softmax(between, self._same)
         between = flush_exponentials(between, self._same)
         nests: list[Stmt] = []
+        fills = [*self._before(), *fills]
         for f in fills:
             nests.append(self.stages.add(self.stages.free_name(f.stores[0].buffer.name), f, private=False))
-        nests.append(self._around(TiledRows(count, extent, columns, height), extent // height, first, between, last))
-        temporaries = list(dict.fromkeys(f.stores[0].buffer for f in fills))
-        if not self.is_on_stack:
-            temporaries += [b for b in self.room if b.scope == Scope.GLOBAL]
-        if extent % height and self.is_on_stack:
-            nests.append(self._around(TiledRows(count, extent, columns, extent % height), 0, first, between, last))
-        return self.stages.nest(with_workspace(temporaries, seq(nests)))
+        left = extent % height
+        self.overlaps = not self.is_on_stack and left != 0 and is_known(extent)
+        nests.append(self._around(TiledRows(count, extent, columns, height), first, between, last))
+        if left != 0 and not self.overlaps:
+            nests.append(self._around(TiledRows(count, extent, columns, left, is_end=True), first, between, last))
+        temporaries = list(dict.fromkeys(s.buffer for f in fills for s in f.stores))
+        return self.stages.nest(with_workspace([*temporaries, *self.shared], seq(nests)))
+
+    def _before(self) -> list[Map]:
+        """The stages that compute operands. Raises NotRows if one is a sum."""
+        maps = [f for f in self.chain.before if isinstance(f, Map)]
+        if len(maps) < len(self.chain.before):
+            raise NotRows
+        return maps
 
     def _same(self, b: Buffer) -> Buffer:
         return self.same.get(b, b)
@@ -98,6 +109,8 @@ class _Attention:
         apart = [e for e in operands(r) if stride(simplify, e.source.offset(e.indices), v) not in strides]
         if not apart:
             return r, None
+        if not is_known(self.columns) and not any(e.source is not r.acc for s in r.stores for e in loads(s.value)):
+            self.panels = replace(self.panels, is_padded=True)
         copies, r, keys = self.panels.packed(r, apart[0], "keys")
         fills += copies
         return r, keys
@@ -153,7 +166,7 @@ class _Attention:
 
     def _add(self, name: str, form: Map | Reduction) -> Stmt:
         """The place of a stage of a tile; stages for the rows at the end, fewer than a tile has, have names of their own."""
-        name = name if self.rows.height == self.tiling.rows else f"{name}_at_end"
+        name = f"{name}_at_end" if self.rows.is_end else name
         return self.stages.add(self.stages.free_name(name), form)
 
     def _tile(
@@ -237,7 +250,8 @@ class _Attention:
         columns = self.columns if row is None else self.padded
         own, indices = self._place(source, i, j)
         numbers = own.replace(name="rounded", dtype=DTYPE)
-        self.words[numbers] = numbers.replace(shape=(*own.shape[:-1], words_of(self.padded)), dtype="int32")
+        words = numbers.replace(shape=(*own.shape[:-1], words_of(bound(self.padded))), dtype="int32")
+        self.words[numbers] = words if self.is_on_stack else self._shared(words)
         self.room.append(self.words[numbers])
         self.scratch[p] = numbers
         loops = (*([(i, self.rows.height)] if row is None else []), (j, columns))
@@ -252,7 +266,7 @@ class _Attention:
         """
         i = Var("i")
         stmts: list[Stmt] = []
-        if self.padded > self.columns:
+        if self.padded != self.columns:
             pad = Var("pad")
             b, indices = self._place(source, i, self.columns + pad)
             stmts.append(For(pad, self.padded - self.columns, Store(b, indices, const(-math.inf, "float32"))))
@@ -307,17 +321,25 @@ class _Attention:
                 if free and isinstance(form, Map):
                     self.scratch[b] = self.scratch[free[0]]
                     continue
-                shape = (self.rows.height, self.padded)
+                shape = (bound(self.rows.height), bound(self.padded))
+                name = b.name if b.name != "out" else "scores"
                 self.scratch[b] = (
-                    b.replace(name=b.name if b.name != "out" else "scores", shape=shape, scope=Scope.LOCAL)
+                    b.replace(name=name, shape=shape, scope=Scope.LOCAL)
                     if self.is_on_stack
-                    else Buffer("scores", (self.tiling.parts, *shape), b.dtype, Scope.GLOBAL)
+                    else self._shared(Buffer("scores", (self.tiling.parts, self.tiling.rows, shape[1]), b.dtype))
                 )
             elif b.size == self.rows.total:
-                self.scratch[b] = b.replace(shape=(self.rows.height,), scope=Scope.LOCAL)
+                self.scratch[b] = b.replace(shape=(bound(self.rows.height),), scope=Scope.LOCAL)
             else:
                 raise NotRows
             self.room.append(self.scratch[b])
+
+    def _shared(self, b: Buffer) -> Buffer:
+        """The next buffer in the workspace for this height: that of the full tiles, or `b` if it is the first one."""
+        number = sum(x.scope == Scope.GLOBAL for x in self.room)
+        if number == len(self.shared):
+            self.shared.append(b)
+        return self.shared[number]
 
     def _read(self, form: AnyForm) -> list[Buffer]:
         roots = [s.value for s in stores_of(form)]
@@ -325,10 +347,8 @@ class _Attention:
         sources = [e.source for e in post_order(*roots) if isinstance(e, Load)]
         return [x for x in dict.fromkeys(map(self._same, sources)) if x in self.inner]
 
-    def _around(
-        self, rows: TiledRows, tiles: int, first: Reduction, between: Sequence[AnyForm], last: Reduction
-    ) -> Stmt:
-        """The loops over heads and over `tiles` tiles; without tiles, over the rows at the end.
+    def _around(self, rows: TiledRows, first: Reduction, between: Sequence[AnyForm], last: Reduction) -> Stmt:
+        """The loops over heads and over the full tiles, or over the rows at the end.
 
         Threads share both loops, unless the tiles of a part share memory: then the last tile may overlap the one before.
         """
@@ -338,14 +358,15 @@ class _Attention:
         for b in reversed(locals_):
             body = Allocate(b, body)
         t, end = Var("tile"), rows.extent - rows.height
-        if not tiles:
-            return For(rows.number, rows.count, Let(rows.first, const(end), body), PARALLEL)
+        if rows.is_end:
+            body = Let(rows.first, const(end), body)
+        else:
+            tiles = -(-rows.extent // rows.height) if self.overlaps else rows.extent // rows.height
+            begin: Expr = t * rows.height
+            body = Let(rows.first, minimum(begin, end) if self.overlaps else begin, body)
+            body = For(t, tiles, body, PARALLEL if self.is_on_stack else SERIAL)
         if self.is_on_stack:
-            body = For(t, tiles, Let(rows.first, t * rows.height, body), PARALLEL)
             return For(rows.number, rows.count, body, PARALLEL)
-        tiles = -(-rows.extent // rows.height)
-        begin: Expr = t * rows.height
-        body = For(t, tiles, Let(rows.first, minimum(begin, end) if rows.extent % rows.height else begin, body))
         inside, own = Var("product"), rows.count // self.tiling.parts
         body = For(inside, own, Let(rows.number, self.part * own + inside, body))
         return For(self.part, self.tiling.parts, body, PARALLEL)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ....symbolic_int import bound, is_known
 from ....tir.expr import Expr, Load, Var, const, rewrite, substitute
 from ....tir.forms import Loop, Map, Reduction
 from ....tir.stmt import Buffer, Scope, Store
@@ -28,21 +29,33 @@ class Panel:
 
 @dataclass(frozen=True)
 class Panels:
-    """`columns` in panels of `width`, and one or two for the remainder: full vectors of `lanes`, which may overlap others."""
+    """`columns` in panels of `width`, and one or two for the remainder: full vectors of `lanes`, which may overlap others.
+
+    If only the run knows the columns, one panel has those that fill no other. `is_padded`: the last vector of these is full, too; the
+    operand is a copy that has zeros there.
+    """
 
     columns: int
     width: int
     lanes: int
+    is_padded: bool = False
 
     @property
     def count(self) -> int:
         """The number of panels of the full width."""
-        return self.columns // self.width
+        return self._computed // self.width
+
+    @property
+    def _computed(self) -> int:
+        """The number of columns that are computed."""
+        return -(-self.columns // self.lanes) * self.lanes if self.is_padded else self.columns
 
     @property
     def rest(self) -> list[tuple[int, int]]:
         """The first column and the width of the other panels."""
-        left = self.columns - self.count * self.width
+        left = self._computed - self.count * self.width
+        if not is_known(left):
+            return [(self.count * self.width, left)]
         needed = -(-left // self.lanes)
         if not needed:
             return []
@@ -57,8 +70,8 @@ class Panels:
         elif self.count:
             n = Var("panel")
             yield Panel(n, n * self.width, self.width, (n, self.count))
-        for number, (first, width) in enumerate(self.rest, self.count):
-            yield Panel(const(number), const(first), width)
+        for number, (first, width) in enumerate(self.rest):
+            yield Panel(const(self.count + number), const(first), width)
 
     def packed(self, r: Reduction, operand: Load, name: str) -> tuple[list[Map], Reduction, Buffer]:
         """Copies of an operand of a product, panel by panel, and the product that reads them as `name[…, k, j]`; `in_panel`
@@ -66,11 +79,12 @@ class Panels:
         *rows, (v, _) = r.loops
         (k, depth) = r.inner[0]
         around = [x for x in rows if moves(operand, x[0])]
-        total = self.count + len(self.rest)
-        widest = max(panel.width for panel in self)
+        exact = replace(self, is_padded=False)
+        total = exact.count + len(exact.rest)
+        widest = max(bound(panel.width) for panel in exact)
         buffer = Buffer(name, [*(n for _, n in around), total, depth, widest], operand.dtype, Scope.GLOBAL)
         fills = []
-        for panel in self:
+        for panel in exact:
             own = {x: Var(x.name) for x in (*(x for x, _ in around), k, v)}
             loops = [(own[x], n) for x, n in around]
             loops += [panel.loop] if panel.loop else []
@@ -78,8 +92,19 @@ class Panels:
             values: dict[Expr, Expr] = {x: y if x is not v else panel.first + y for x, y in own.items()}
             place = (*(own[x] for x, _ in around), panel.number, own[k], own[v])
             fills.append(Map(tuple(loops), (Store(buffer, place, substitute(operand, values)),)))
+        if self.is_padded:
+            fills.append(self._zeros(buffer))
         read = Load(buffer, (*(x for x, _ in around), const(0), k, v))
         return fills, replace(r, update=rewrite(r.update, lambda e: read if e is operand else e)), buffer
+
+    def _zeros(self, copy: Buffer) -> Map:
+        """Zeros in the columns of a copy behind the last one, to a full vector."""
+        *around, _, depth, _ = copy.shape
+        loops = [(Var(f"ax{n}"), extent) for n, extent in enumerate(around)]
+        k, pad = Var("k"), Var("pad")
+        place = [*(v for v, _ in loops), const(self.columns // self.width), k, pad + self.columns % self.width]
+        zero = Store(copy, place, const(0, copy.dtype))
+        return Map((*loops, (k, depth), (pad, self._computed - self.columns)), (zero,))
 
     def in_panel(self, r: Reduction, keys: Buffer | None, panel: Panel) -> Reduction:
         """The product in a panel: `r` has its columns, and reads the copy of `packed`."""

@@ -43,13 +43,14 @@ def is_rounded(product: Reduction) -> bool:
 class TiledRows:
     """The rows of a tile: `height` rows from `first` on, among the `extent` rows of one of `count` products.
 
-    `number` is the variable of the product; each has `columns` columns.
+    `number` is the variable of the product; each has `columns` columns. `is_end`: the tile has the rows that fill no other.
     """
 
     count: int
     extent: int
     columns: int
     height: int
+    is_end: bool = False
     number: Var = field(default_factory=lambda: Var("n"))
     first: Var = field(default_factory=lambda: Var("first"))
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ....diagnostics import UsageError
-from ....symbolic_int import is_known
+from ....symbolic_int import bound, estimate
 from ....tir.forms import Reduction
 from ....tir.memory import CACHE_LINE, KERNEL_SCRATCH
 from ....tir.vector_target import VectorTarget
@@ -43,6 +43,7 @@ class RowTiling:
         return own | {n: v for n, v in (("parts", self.parts), ("values", self.values)) if v}
 
 
+@estimate
 def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
     """The heights that a tile may have, best first, each behind the cycles of a key for all rows. Raises NotRows if none is worth
     it."""
@@ -50,8 +51,6 @@ def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
     count, extent, columns = rows_of(first)
     lanes = target.lanes_of("float32")
     width = last.loops[-1][1]
-    if not (is_known(extent) and is_known(columns)):
-        raise NotRows
     if extent < REUSE or columns < lanes or width < lanes or first.work < target.parallel_updates:
         raise NotRows
     ranked = rank_heights(count, extent, padded(columns, lanes), width, target)
@@ -64,12 +63,12 @@ def tiling_of(chain: Chain, rows: int, target: VectorTarget) -> RowTiling:
     """The plan for tiles of `rows` rows."""
     count, _, columns = rows_of(chain.products[0])
     lanes = target.lanes_of("float32")
-    wide = padded(columns, lanes)
-    vectors = choose_tile(rows, wide // lanes, target).vectors
+    wide = bound(padded(columns, lanes))
+    vectors = choose_tile(rows, padded(columns, lanes) // lanes, target).vectors
     values = _panel_of_values(chain, rows, target)
     if rows * wide * 4 <= min(target.tiles_bytes, KERNEL_SCRATCH):
         return RowTiling(rows, vectors * lanes, lanes, 0, values)
-    parts = next(n for n in range(min(count, target.most_parts), 0, -1) if count % n == 0)
+    parts = next(n for n in range(min(bound(count), target.most_parts), 0, -1) if count % n == 0)
     return RowTiling(rows, vectors * lanes, lanes, parts, values)
 
 
@@ -88,9 +87,9 @@ def _panel_of_values(chain: Chain, rows: int, target: VectorTarget) -> int:
 def tiling_by_hand(chain: Chain, rows: int, keys: int, lanes: int, parts: int = 0, values: int = 0) -> RowTiling:
     """The plan of a schedule by hand. Raises UsageError if the attention cannot have it."""
     count, extent, columns = rows_of(chain.products[0])
-    if not 0 < rows <= extent:
+    if not 0 < rows <= bound(extent):
         raise UsageError(f"there are {extent} rows, and a tile cannot have {rows}")
-    if not 0 < lanes <= columns or lanes & (lanes - 1):
+    if not 0 < lanes <= bound(columns) or lanes & (lanes - 1):
         raise UsageError(f"rows of {columns} columns are not made in vectors of {lanes}")
     if keys < lanes or keys % lanes:
         raise UsageError(f"{keys} columns are no whole vectors of {lanes}")
@@ -99,7 +98,7 @@ def tiling_by_hand(chain: Chain, rows: int, keys: int, lanes: int, parts: int = 
     width = chain.products[1].loops[-1][1]
     if values < 0 or values % lanes or (values and width % values):
         raise UsageError(f"{values} columns of values are no whole vectors of {lanes}, or do not divide {width}")
-    nbytes = rows * padded(columns, lanes) * 4
+    nbytes = rows * bound(padded(columns, lanes)) * 4
     if not parts and nbytes > KERNEL_SCRATCH:
         raise UsageError(f"{rows} rows would take {nbytes} bytes of the stack", help="fewer rows, or parts=1")
     return RowTiling(rows, keys, lanes, parts, values)

@@ -34,8 +34,9 @@ def prefetch_next(b: Block[Reduction], v: Var, target: VectorTarget) -> Block[Re
     if not any(columns[0] is x for x, _ in b.outside) or bound(operand.source.nbytes) < target.l1_cache_bytes:
         return b
     again = _shared(b, operand, columns[0])
-    if not all(is_known(n) for _, n in vector_loops(b, operand)):
-        return b  # only the run knows how many lines there are
+    lines = vector_loops(b, operand)
+    if not lines or not all(is_known(n) for _, n in lines):
+        return b  # a single column, or only the run knows how many lines there are
     if not again:
         return _prefetch_stream(b, operand)
     if bound(math.prod(n for _, n in again)) > target.prefetched_tiles:
