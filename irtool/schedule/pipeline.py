@@ -26,6 +26,7 @@ from .graph.fuse_row_loops import fuse_row_loops
 from .graph.keep_tails import keep_tails
 from .graph.kernel import schedule_kernel
 from .graph.materialize_views import materialize_views
+from .graph.read_copies import read_copies_in_place
 from .graph.share_kernels import share_kernels
 from .graph.share_loops import shared_kernels
 from .graph.short_loops import mark_short_loops
@@ -137,6 +138,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "merges a kernel into the one kernel whose result it reads, past reshapes and transposes; runs before layouts are chosen",
         fuse_epilogues,
         vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "ReadCopiesInPlace",
+        "reads results and parameters in their own order, without a copy that only readers need; runs before attention is fused and layouts are "
+        "chosen, which go by the readers' operands",
+        read_copies_in_place,
         once=True,
     ),
     ProgramStage(
