@@ -31,7 +31,7 @@ class Graph:
     def __init__(self) -> None:
         self.nodes: list[Any] = []
         self.weights: list[Any] = []
-        self._random = np.random.RandomState(0)
+        self.random = np.random.RandomState(0)
 
     def node(self, op: str, inputs: list[str], outputs: list[str], **attributes: Any) -> str:
         """Adds a node; the name of its first output."""
@@ -50,7 +50,7 @@ class Graph:
     def weight(self, name: str, *shape: int) -> str:
         """Adds random numbers that keep the size of what they are multiplied with."""
         scale = np.sqrt(np.prod(shape[1:]))
-        return self.constant(name, (self._random.randn(*shape) / scale).astype("float32"))
+        return self.constant(name, (self.random.randn(*shape) / scale).astype("float32"))
 
     def lstm(self, name: str, x: str, size: int) -> str:
         """Adds a layer with states `NAME_h` and `NAME_c`; the name of its output."""
@@ -58,7 +58,7 @@ class Graph:
         inputs = [x, w, r, self.weight(f"{name}_b", 1, 8 * size), "", f"{name}_h_in", f"{name}_c_in"]
         return self.node("LSTM", inputs, [f"{name}_y", f"{name}_h_out", f"{name}_c_out"], hidden_size=size)
 
-    def model(self, inputs: dict[str, list[int]], outputs: dict[str, list[int]]) -> bytes:
+    def model(self, inputs: dict[str, list[Any]], outputs: dict[str, list[Any]]) -> bytes:
         """The file."""
         from onnx import TensorProto, helper
 
@@ -108,6 +108,57 @@ def voice_detector() -> bytes:
     return g.model(
         {"x": [1, 512], **{f"{n}_in": s for n, s in states.items()}},
         {"probability": [1, 1], **{f"{n}_out": s for n, s in states.items()}},
+    )
+
+
+LAYERS, HEADS, SIZE, CAPACITY = 4, 8, 64, 512
+"""Of the decoder: its layers, the heads of each and their size, and the most words."""
+
+
+def decoder() -> bytes:
+    """A decoder of text like GPT-2, from the vector of a word to that of the next one, with caches of keys and values that grow."""
+    g, width = Graph(), HEADS * SIZE
+    g.constant("heads", [0, 0, HEADS, SIZE])
+    g.constant("joined", [0, 0, width])
+    g.constant("scale", np.float32(SIZE**-0.5))
+    g.constant("half", np.float32(0.5))
+    g.constant("one", np.float32(1))
+    g.constant("root", np.float32(2**0.5))
+
+    def weight(name: str, *shape: int) -> str:
+        return g.constant(name, (g.random.randn(*shape) / np.sqrt(shape[0])).astype("float32"))
+
+    def norm(x: str, name: str) -> str:
+        scale = g.constant(f"{name}_s", np.ones(width, "float32"))
+        return g.node("LayerNormalization", [x, scale, g.constant(f"{name}_b", np.zeros(width, "float32"))], [name])
+
+    x = "x"
+    for n in range(LAYERS):
+        y = norm(x, f"n{n}")
+        parts = {}
+        for p in "qkv":
+            flat = g.node("MatMul", [y, weight(f"w{p}{n}", width, width)], [f"{p}{n}"])
+            split = g.node("Reshape", [flat, "heads"], [f"{p}s{n}"])
+            parts[p] = g.node("Transpose", [split], [f"{p}h{n}"], perm=[0, 2, 1, 3])
+        key = g.node("Concat", [f"past_{n}_key", parts["k"]], [f"present_{n}_key"], axis=2)
+        value = g.node("Concat", [f"past_{n}_value", parts["v"]], [f"present_{n}_value"], axis=2)
+        turned = g.node("Transpose", [key], [f"kt{n}"], perm=[0, 1, 3, 2])
+        scores = g.node("Mul", [g.node("MatMul", [parts["q"], turned], [f"s{n}"]), "scale"], [f"c{n}"])
+        mixed = g.node("MatMul", [g.node("Softmax", [scores], [f"p{n}"], axis=-1), value], [f"o{n}"])
+        back = g.node("Reshape", [g.node("Transpose", [mixed], [f"t{n}"], perm=[0, 2, 1, 3]), "joined"], [f"j{n}"])
+        x = g.node("Add", [x, g.node("MatMul", [back, weight(f"wo{n}", width, width)], [f"a{n}"])], [f"r{n}"])
+        wide = g.node("MatMul", [norm(x, f"m{n}"), weight(f"up{n}", width, 4 * width)], [f"u{n}"])
+        error = g.node("Erf", [g.node("Div", [wide, "root"], [f"d{n}"])], [f"e{n}"])
+        gelu = g.node("Mul", [wide, g.node("Add", [error, "one"], [f"i{n}"])], [f"g{n}"])
+        down = g.node(
+            "MatMul", [g.node("Mul", [gelu, "half"], [f"h{n}"]), weight(f"down{n}", 4 * width, width)], [f"f{n}"]
+        )
+        x = g.node("Add", [x, down], [f"x{n}"])
+    g.node("Identity", [norm(x, "last")], ["y"])
+    caches = [f"{n}_{part}" for n in range(LAYERS) for part in ("key", "value")]
+    return g.model(
+        {"x": [1, 1, width], **{f"past_{c}": [1, HEADS, "past", SIZE] for c in caches}},
+        {"y": [1, 1, width], **{f"present_{c}": [1, HEADS, "total", SIZE] for c in caches}},
     )
 
 

@@ -142,8 +142,7 @@ SCHEDULE: tuple[ProgramStage, ...] = (
     ),
     ProgramStage(
         "ReadCopiesInPlace",
-        "reads results and parameters in their own order, without a copy that only readers need; runs before attention is fused and layouts are "
-        "chosen, which go by the readers' operands",
+        "reads results and parameters in their own order, without a copy that gains its readers little; runs before attention is fused",
         read_copies_in_place,
         once=True,
     ),

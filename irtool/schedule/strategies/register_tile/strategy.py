@@ -281,6 +281,6 @@ def _share_reads(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Redu
     if not r.inner:  # the sum has a single term: all axes of the reduction have extent 1
         return b
     last, extent = r.inner[-1]
-    if 1 < extent <= WINDOW and any(last is k for k, _ in free):
+    if is_known(extent) and 1 < extent <= WINDOW and any(last is k for k, _ in free):
         b = unroll(b, last)
     return b
