@@ -50,7 +50,7 @@ def keep_outputs_of_errors(program: Program) -> None:
 
 @dataclass(frozen=True)
 class _Effects:
-    """Whether a function may end with an error, and the numbers of the results that it may have begun to write by then."""
+    """The possible errors of a function, with the results that may be partly written by then."""
 
     fails: bool
     begun: Sequence[int]

@@ -81,3 +81,14 @@ def test_pairs_of_bfloat16(place: str) -> None:
         inputs = inputs_of(SHAPES, length)
         want = irtool.evaluate(module_of(SELF, SHAPES, str(length)), inputs)
         np.testing.assert_allclose(artifact.run(inputs), want, atol=0.03, err_msg=f"length {length}")
+
+
+def test_a_panel_wider_than_the_greatest_length() -> None:
+    """The copy of the keys has a full panel, with zeros behind the last key."""
+    shapes = {n: tuple(d or "n<=20" for d in s) for n, s in SHAPES.items()}
+    script = ".*softmax.*:\n  attention(rows=20, keys=24, lanes=8)\n"
+    artifact = irtool.build(module_of(SELF, SHAPES, "?"), shapes=shapes, mcpu="x86-64-v3", schedule=script)
+    for length in (1, 17, 20):
+        inputs = inputs_of(SHAPES, length)
+        want = irtool.evaluate(module_of(SELF, SHAPES, str(length)), inputs)
+        np.testing.assert_allclose(artifact.run(inputs), want, rtol=1e-5, atol=1e-5, err_msg=f"length {length}")

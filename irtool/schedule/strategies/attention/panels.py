@@ -81,7 +81,7 @@ class Panels:
         around = [x for x in rows if moves(operand, x[0])]
         exact = replace(self, is_padded=False)
         total = exact.count + len(exact.rest)
-        widest = max(bound(panel.width) for panel in exact)
+        widest = max(bound(panel.width) for panels in (exact, self) for panel in panels)
         buffer = Buffer(name, [*(n for _, n in around), total, depth, widest], operand.dtype, Scope.GLOBAL)
         fills = []
         for panel in exact:
