@@ -32,7 +32,7 @@ Changed = dict[tuple[Kernel, Kernel, tuple[int, ...]], Kernel | None]
 
 
 def read_copies_in_place(program: Program, target: VectorTarget) -> None:
-    """Makes kernels read what copies were made of, and removes the copies that nothing reads any more."""
+    """Makes kernels read the sources of copies, and removes copies without readers."""
     changed: Changed = {}
     rewrite_step_lists(program, lambda body, mentions: _without_copies(body, mentions, target, changed))
 
@@ -79,7 +79,7 @@ class _Copy:
 
 
 def _copied(s: RunKernel) -> _Copy | None:
-    """What a step copies, if it copies elements of a parameter or a result, each to one place; None for other steps."""
+    """The copy of elements of a parameter or a result, each to one place, that a step makes; None for other steps."""
     k = s.kernel
     if k.finished or len(s.inputs) != 1 or len(s.outputs) != 1 or s.inputs[0].resolve().kind not in (PARAM, RESULT):
         return None
