@@ -18,6 +18,7 @@ from ..tir.program import (
     TEMP,
     Branch,
     CallFunction,
+    Fork,
     HostFunction,
     LengthIs,
     Loop,
@@ -215,7 +216,7 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
                 lifetimes.setdefault(c, [step_index, step_index])[1] = end
         if isinstance(s, RunKernel):
             scratch += [_scratch(function, s, b, step_index) for b in _offsets(s)]
-        for slot in s.reads if isinstance(s, Branch) else (*s.reads, *s.writes):
+        for slot in s.reads if isinstance(s, Fork) else (*s.reads, *s.writes):
             slot = slot.resolve()
             if slot.kind == TEMP:
                 span = lifetimes.setdefault(slot, [step_index, step_index])

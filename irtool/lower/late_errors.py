@@ -20,10 +20,10 @@ from ..tir.program import (
     RESULT,
     TEMP,
     Again,
-    Branch,
     CallFunction,
     CopySlot,
     Fail,
+    Fork,
     HostFunction,
     Loop,
     Program,
@@ -94,8 +94,8 @@ def _effects(f: HostFunction, callees: Mapping[str, _Effects]) -> _Effects:
             s, behind = order[n], ends[n]
             later = part.before_error or fails.any(behind, part.end)
             later = later or (part.turns_may_fail and turns.any(behind, part.end))
-            if isinstance(s, Branch | Loop):
-                again = part.turns_may_fail if isinstance(s, Branch) else later or fails.any(n, behind)
+            if isinstance(s, Fork | Loop):
+                again = part.turns_may_fail if isinstance(s, Fork) else later or fails.any(n, behind)
                 stack += [_Part(begin, end, later, again) for begin, end in _bodies(s, n + 1, ends)]
             else:
                 written = s.writes if later or isinstance(s, MakeObject) else _begun_by_callee(s, callees)
@@ -123,14 +123,14 @@ def _ends(order: Sequence[Step]) -> list[int]:
     ends = [0] * len(order)
     for n in reversed(range(len(order))):
         s = order[n]
-        ends[n] = max([n + 1, *(end for _, end in _bodies(s, n + 1, ends))]) if isinstance(s, Branch | Loop) else n + 1
+        ends[n] = max([n + 1, *(end for _, end in _bodies(s, n + 1, ends))]) if isinstance(s, Fork | Loop) else n + 1
     return ends
 
 
-def _bodies(s: Branch | Loop, begin: int, ends: Sequence[int]) -> list[tuple[int, int]]:
+def _bodies(s: Fork | Loop, begin: int, ends: Sequence[int]) -> list[tuple[int, int]]:
     """The places of the bodies of a step, the first of which begins there."""
     result = []
-    for body in (s.then, s.other) if isinstance(s, Branch) else s.bodies:
+    for body in s.arms if isinstance(s, Fork) else s.bodies:
         end = begin
         for _ in body:
             end = ends[end]

@@ -21,9 +21,9 @@ from ..tir.program import (
     RESULT,
     TEMP,
     Again,
-    Branch,
     CallFunction,
     CopySlot,
+    Fork,
     HostFunction,
     Loop,
     RunKernel,
@@ -58,8 +58,8 @@ def tail_calls(function: HostFunction) -> list[CallFunction]:
         body = stack.pop()
         last = _last(body)
         s = body[last] if last >= 0 else None
-        if isinstance(s, Branch):
-            stack += [s.other, s.then]
+        if isinstance(s, Fork):
+            stack += reversed(s.arms)
         elif isinstance(s, CallFunction) and [x.resolve() for x in s.outputs] == function.results:
             result.append(s)
     return result
@@ -117,10 +117,10 @@ class _Looped:
             body, out, ends = stack.pop()
             last = _last(body) if ends else len(body) - 1
             for n, s in enumerate(body[: last + 1]):
-                if isinstance(s, Branch):
-                    branch = Branch(s.condition(self._place), [], [], [self._place(x) for x in s.results])
-                    stack += [(s.other, branch.other, ends and n == last), (s.then, branch.then, ends and n == last)]
-                    out.append(branch)
+                if isinstance(s, Fork):
+                    fork = s.elsewhere(self._place, [[] for _ in s.arms])
+                    stack += reversed([(a, b, ends and n == last) for a, b in zip(s.arms, fork.arms, strict=True)])
+                    out.append(fork)
                 elif isinstance(s, CallFunction) and s in self.ends:
                     out += self._iteration(s)
                 else:

@@ -23,10 +23,10 @@ from ..tir.program import (
     STATE,
     TEMP,
     Again,
-    Branch,
     CallFunction,
     CopySlot,
     Fail,
+    Fork,
     HostFunction,
     Loop,
     Program,
@@ -226,12 +226,12 @@ class _Frame:
                 for body in reversed(s.bodies):
                     self._enter(stack, body, ends)
                 self._touch_all(s.state)
-            elif isinstance(s, Branch):
+            elif isinstance(s, Fork):
                 for slot in s.reads:
                     self._touch(slot, self.clock, True)
                 self._touch_all(s.results)
-                self._enter(stack, s.other, ends)
-                self._enter(stack, s.then, ends)
+                for arm in reversed(s.arms):
+                    self._enter(stack, arm, ends)
             else:
                 assert isinstance(s, Again)
                 for slot in s.unchanged:

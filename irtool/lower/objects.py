@@ -1,4 +1,4 @@
-"""Values in the region of a run: constructors make objects, `match` tests their tags, references are objects that are written, and
+"""Values in the region of a run: constructors make objects, `match` decides by their tags, references are objects that are written, and
 functions that are values are objects of what they captured.
 
 A value is a slot for each leaf of its type; the leaf of data, a function or a reference is a handle. A function that is called where it is
@@ -35,17 +35,17 @@ from ..ir import (
     Var,
 )
 from ..tir.dtypes import HANDLE
-from ..tir.program import PARAM, RESULT, Branch, CallFunction, Fail, HostFunction, Slot, Step
+from ..tir.program import PARAM, RESULT, CallFunction, Fail, HostFunction, Slot, Step, Switch
 from ..tir.region import (
     MATCH_ERROR,
+    Decide,
     Field,
     Layout,
     MakeObject,
     ReadObject,
-    Test,
-    TestTags,
     WriteObject,
 )
+from .decisions import Need, decide
 from .function_state import FunctionState
 from .handles import field_types, leaf_types
 from .layouts import Layouts
@@ -158,17 +158,17 @@ def apply_function(codes: Codes) -> HostFunction:
     handle = Slot("function", (), HANDLE, PARAM)
     params = [Slot(f"x{n}", dims(t), t.dtype, PARAM) for n, t in enumerate(codes.params[0])]
     results = [Slot(f"out{n}", dims(t), t.dtype, RESULT) for n, t in enumerate(codes.params[1])]
-    body: list[Step] = [] if codes.layouts else [Fail([], list(results), MATCH_ERROR)]
-    for n, (name, layout) in enumerate(reversed(codes.layouts.items())):
+    arms: list[list[Step]] = []
+    for name, layout in codes.layouts.items():
         captured = [Slot(f"captured{k}", f.shape, f.dtype) for k, f in enumerate(layout.fields)]
         read: list[Step] = [ReadObject([handle], list(captured), (), layout.fields)] if captured else []
-        steps: list[Step] = [*read, CallFunction(name, [*params, *captured], list(results))]
-        if n == 0:
-            body = steps
-        else:
-            cond = Slot("is", (), "bool")
-            test = TestTags([handle], [cond], (Test(0, (), layout.tag),))
-            body = [test, Branch(cond, steps, body, list(results))]
+        arms.append([*read, CallFunction(name, [*params, *captured], list(results))])
+    if len(arms) > 1:
+        number = Slot("number", (), "int32")
+        needs = [[Need(0, (), layout.tag, len(arms))] for layout in codes.layouts.values()]
+        body: list[Step] = [Decide([handle], [number], decide(needs, 0)), Switch(number, arms, list(results))]
+    else:
+        body = arms[0] if arms else [Fail([], list(results), MATCH_ERROR)]
     return HostFunction(codes.name, [handle, *params], results, body)
 
 
@@ -189,14 +189,16 @@ class _TakenApart:
     """The tests of a pattern, and the parts of the value that its variables name.
 
     Attributes:
-        roots: handles that paths begin at.
-        tests: hold if the pattern fits.
+        roots: the numbers of handles that paths begin at.
+        needs: tags that the value has if the pattern fits.
         parts: the variables, each with a value, or a part of an object and its type.
     """
 
-    def __init__(self, layouts: Layouts, pattern: Pattern, value: Value, t: Type | None) -> None:
-        self.roots: list[Slot] = []
-        self.tests: list[Test] = []
+    def __init__(
+        self, layouts: Layouts, roots: dict[Slot, int], pattern: Pattern, value: Value, t: Type | None
+    ) -> None:
+        self.roots = roots
+        self.needs: list[Need] = []
         self.parts: list[tuple[Var, Value | _Inside, Any]] = []
         stack: list[tuple[Pattern, Value | _Inside, Any]] = [(pattern, value, t)]
         while stack:
@@ -209,8 +211,9 @@ class _TakenApart:
             elif isinstance(p, PatternConstructor):
                 root, path = self._object(v)
                 constructor = p.constructor
-                if len(layouts.module.type_definitions[constructor.belong_to.name].constructors) > 1:
-                    self.tests.append(Test(root, path, constructor.tag))
+                count = len(layouts.module.type_definitions[constructor.belong_to.name].constructors)
+                if count > 1:
+                    self.needs.append(Need(root, path, constructor.tag, count))
                 types = field_types(layouts.module, constructor, x)
                 fields = layouts.of_constructor(constructor, x).fields
                 parts = _split(_Inside(root, path, fields), types)
@@ -219,8 +222,7 @@ class _TakenApart:
     def _object(self, v: Value | _Inside) -> tuple[int, tuple[int, ...]]:
         if isinstance(v, _Inside):
             return v.root, (*v.path, v.fields[0].offset)
-        self.roots.append(v)
-        return len(self.roots) - 1, ()
+        return self.roots.setdefault(v, len(self.roots)), ()
 
 
 def _split(part: _Inside, types: Sequence[Type]) -> list[_Inside]:
@@ -233,51 +235,56 @@ def _split(part: _Inside, types: Sequence[Type]) -> list[_Inside]:
 
 
 def lower_match(within: FunctionState, e: Match) -> Generator[Any, Any, Value]:
-    """A branch for each clause; the last clause of a complete match is not tested."""
+    """The arm of the first clause that fits; the last clause of a complete match fits all other values."""
     yield within.value(e.data)
     value = within.known_value(e.data)
     if value is REFUSED:
         return REFUSED
     blocks = within.blocks
     types = leaf_types(e.checked_type, e)
-    results = [blocks.fresh(dims(t), t.dtype) for t in types]
-    arms: list[tuple[Slot, list[Step]]] = []
-    refused, is_open = False, True
+    roots: dict[Slot, int] = {}
+    parts: list[_TakenApart] = []
     for n, clause in enumerate(e.clauses):
-        taken = _TakenApart(within.whole.layouts, clause.pattern, value, e.data.checked_type)
-        is_last = not taken.tests or (e.complete and n == len(e.clauses) - 1)
-        if not is_last:
-            cond = blocks.fresh((), "bool")
-            blocks.add(TestTags(taken.roots, [cond], tuple(taken.tests)))
-            blocks.open()
-        _learn(within, taken)
+        part = _TakenApart(within.whole.layouts, roots, clause.pattern, value, e.data.checked_type)
+        parts.append(part)
+        if e.complete and n == len(e.clauses) - 1:
+            part.needs = []
+        if not part.needs:
+            break
+    if parts and not parts[0].needs:
+        _learn(within, parts[0])
+        return (yield within.value(e.clauses[0].body))
+    results = [blocks.fresh(dims(t), t.dtype) for t in types]
+    if not parts:
+        blocks.add(Fail([], list(results), MATCH_ERROR))
+        return nest(structure_of(e.checked_type), iter(results))
+    number = blocks.fresh((), "int32")
+    blocks.add(Decide(list(roots), [number], decide([p.needs for p in parts], len(parts))))
+    arms: list[list[Step]] = []
+    refused = False
+    for part, clause in zip(parts, e.clauses):
+        blocks.open()
+        _learn(within, part)
         body = yield within.value(clause.body)
         if body is REFUSED:
             refused = True
-        elif is_last and not arms:
-            return body
         else:
             for source, target in zip(slots_of(within, body, e.checked_type, clause.body), results, strict=True):
                 blocks.deliver(source, target)
-        if is_last:
-            is_open = False
-            break
-        arms.append((cond, blocks.close()))
-        blocks.open()
-    if is_open:
-        blocks.add(Fail([], list(results), MATCH_ERROR))
-    for cond, then in reversed(arms):
-        other = blocks.close()
-        blocks.add(Branch(cond, then, other, results))
+        arms.append(blocks.close())
+    if parts[-1].needs:
+        arms.append([Fail([], list(results), MATCH_ERROR)])
+    blocks.add(Switch(number, arms, results))
     return REFUSED if refused else nest(structure_of(e.checked_type), iter(results))
 
 
 def _learn(within: FunctionState, taken: _TakenApart) -> None:
     """Reads the parts that variables name."""
+    roots = list(taken.roots)
     for var, v, t in taken.parts:
         if isinstance(v, _Inside):
             outputs = [within.blocks.fresh(f.shape, f.dtype) for f in v.fields]
             if outputs:
-                within.blocks.add(ReadObject([taken.roots[v.root]], outputs, v.path, v.fields))
+                within.blocks.add(ReadObject([roots[v.root]], outputs, v.path, v.fields))
             v = nest(structure_of(t), iter(outputs))
         within.blocks.learn(var, v)

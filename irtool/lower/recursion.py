@@ -25,10 +25,10 @@ from ..tir.program import (
     STATE,
     TEMP,
     Again,
-    Branch,
     CallFunction,
     CopySlot,
     Fail,
+    Fork,
     HostFunction,
     Loop,
     Slot,
@@ -154,7 +154,7 @@ class _OnStack:
                 self.outputs[after] = set(sources)
                 self.bodies[after] = [*moves, Pop([]), *(yield self._emit(body[n + 1 :], then, owner))]
                 return [*out, Push([], after), *arguments, Again(callee)]
-            if isinstance(s, Branch) and self._calls_inside(s):
+            if isinstance(s, Fork) and self._calls_inside(s):
                 rest = then
                 if len(body) > n + 1:
                     self.bodies.append([])
@@ -162,24 +162,24 @@ class _OnStack:
                     rest = len(self.bodies) - 1
                     self.bodies[rest] = yield self._emit(body[n + 1 :], then, owner)
                 arms = []
-                for arm in (s.then, s.other):
+                for arm in s.arms:
                     arms.append((yield self._emit(arm, rest, owner)))
-                return [*out, Branch(s.condition(self._place), arms[0], arms[1], [self._place(x) for x in s.results])]
+                return [*out, s.elsewhere(self._place, arms)]
             out.append((yield self._copied(s)))
         return [*out, Resume() if then is None else Again(then)]
 
     def _copied(self, s: Step) -> Generator[Any, Any, Step]:
-        if not isinstance(s, Branch):
+        if not isinstance(s, Fork):
             return step_elsewhere(s, self._place)
         arms: list[list[Step]] = []
-        for arm in (s.then, s.other):
+        for arm in s.arms:
             copies = []
             for x in arm:
                 copies.append((yield self._copied(x)))
             arms.append(copies)
-        return Branch(s.condition(self._place), arms[0], arms[1], [self._place(x) for x in s.results])
+        return s.elsewhere(self._place, arms)
 
-    def _calls_inside(self, s: Branch) -> bool:
+    def _calls_inside(self, s: Fork) -> bool:
         return any(isinstance(x, CallFunction) and x.function in self.number for x in steps([s]))
 
     def _arguments(self, s: CallFunction, callee: int) -> list[CopySlot]:
@@ -221,10 +221,11 @@ class _OnStack:
                 live = dict.fromkeys(self.results[self.owners[number]])
             elif isinstance(s, Fail):
                 live = {}
-            elif isinstance(s, Branch):
-                then = yield self._live(s.then, live, number)
-                other = yield self._live(s.other, live, number)
-                live = {**then, **other, **_own(s.reads)}
+            elif isinstance(s, Fork):
+                before: dict[Slot, None] = {}
+                for arm in s.arms:
+                    before.update((yield self._live(arm, live, number)))
+                live = {**before, **_own(s.reads)}
             elif isinstance(s, Push):
                 live.update(self.needed[s.body])
             elif isinstance(s, Pop):
@@ -243,8 +244,8 @@ class _OnStack:
             while stack:
                 assigned: set[Slot] = set()
                 for s in stack.pop():
-                    if isinstance(s, Branch):
-                        stack += [s.then, s.other]
+                    if isinstance(s, Fork):
+                        stack += s.arms
                     elif isinstance(s, Push):
                         s.inputs = list(self.needed[s.body])
                     elif isinstance(s, Pop):

@@ -19,9 +19,9 @@ from ..tir.kernel import Kernel
 from ..tir.program import (
     STATE,
     TEMP,
-    Branch,
     CopySlot,
     Fail,
+    Fork,
     HostFunction,
     Loop,
     RunKernel,
@@ -210,7 +210,7 @@ def _uses(body: Sequence[Step]) -> list[_Use]:
     while stack:
         s, around = stack.pop()
         result.append(_Use(s, len(result), around))
-        parts = [s.then, s.other] if isinstance(s, Branch) else s.bodies if isinstance(s, Loop) else []
+        parts = s.arms if isinstance(s, Fork) else s.bodies if isinstance(s, Loop) else []
         for n, part in reversed(list(enumerate(parts))):
             stack += [(x, (*around, (s, n))) for x in reversed(part)]
     return result
@@ -220,7 +220,7 @@ def _lies_there(slot: Slot, after: Slot, uses: Sequence[_Use], stages: Mapping[K
     """True if `after` may be computed in the memory of `slot`: no step reads the old value once the new one is begun."""
     reads = [u for u in uses if any(x.resolve() is slot for x in u.step.reads)]
     # A branch names its results itself; its arms write them.
-    writes = [u for u in uses if not isinstance(u.step, Branch) and any(x.resolve() is after for x in u.step.writes)]
+    writes = [u for u in uses if not isinstance(u.step, Fork) and any(x.resolve() is after for x in u.step.writes)]
     for w in writes:
         for r in reads:
             if r.step is w.step:

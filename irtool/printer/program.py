@@ -38,9 +38,10 @@ from ..tir.program import (
     SetLengths,
     Slot,
     Step,
+    Switch,
     steps,
 )
-from ..tir.region import MakeObject, Pop, Push, ReadObject, RegionStep, TestTags, WriteObject
+from ..tir.region import Decide, Decision, MakeObject, Pop, Push, ReadObject, RegionStep, WriteObject
 from .tir import LoopNestPrinter
 
 
@@ -138,6 +139,11 @@ class _HostPrinter:
                 inner += [(x, depth + 1) for x in s.then]
                 inner += [("} else {", depth), *((x, depth + 1) for x in s.other), ("}", depth)]
                 stack += reversed(inner)
+            elif isinstance(s, Switch):
+                inner = [(f"switch ({self._name(s.number)}) {{", depth)]
+                for n, arm in enumerate(s.arms):
+                    inner += [(f"case {n} {{", depth + 1), *((x, depth + 2) for x in arm), ("}", depth + 1)]
+                stack += reversed([*inner, ("}", depth)])
             elif isinstance(s, Loop):
                 inner = [(f"loop ({self._all(s.state)}) {{", depth)]
                 for n, body in enumerate(s.bodies):
@@ -157,14 +163,17 @@ class _HostPrinter:
             return (
                 f"{self._name(s.inputs[0])}[{', '.join(str(f.offset) for f in s.fields)}] = {self._all(s.inputs[1:])}"
             )
-        if isinstance(s, TestTags):
-            tests = (
-                f"tag({self._name(s.inputs[t.root])}{''.join(f'[{n}]' for n in t.path)}) == {t.tag}" for t in s.tests
-            )
-            return f"{outputs} = {' and '.join(tests)}"
+        if isinstance(s, Decide):
+            return f"{outputs} = decide {'; '.join(self._decision(n, d, s) for n, d in enumerate(s.decisions))}"
         if isinstance(s, Push):
             return f"push ({inputs}), then body {s.body}"
         return f"pop ({outputs})" if isinstance(s, Pop) else f"resume, keeping {inputs}"
+
+    def _decision(self, number: int, d: Decision, s: Decide) -> str:
+        place = f"tag({self._name(s.inputs[d.root])}{''.join(f'[{n}]' for n in d.path)})"
+        cases = [(str(tag), n) for tag, n in d.cases] + [("else", d.other)]
+        ways = (f"{tag} {f'go {n}' if n >= 0 else -1 - n}" for tag, n in cases)
+        return f"{number}: {place} {', '.join(ways)}"
 
     def _step(self, s: RunKernel | CallFunction | Fail | SetLengths | CopySlot | Again | RegionStep) -> str:
         if isinstance(s, RegionStep):

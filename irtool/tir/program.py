@@ -225,6 +225,37 @@ class Branch:
         """The slots that its arms write for it."""
         return self.results
 
+    @property
+    def arms(self) -> list[list[Any]]:
+        """`then` and `other`."""
+        return [self.then, self.other]
+
+    def elsewhere(self, place: Callable[[Slot], Slot], arms: Sequence[list[Any]]) -> Branch:
+        """The same on other slots, with other arms."""
+        return Branch(self.condition(place), arms[0], arms[1], [place(x) for x in self.results])
+
+
+@dataclass(eq=False)
+class Switch:
+    """The arm whose number is in `number`, an int32. Each arm writes the `results`."""
+
+    number: Slot
+    arms: list[list[Any]]
+    results: list[Slot] = field(default_factory=list)
+
+    @property
+    def reads(self) -> Sequence[Slot]:
+        return (self.number,)
+
+    @property
+    def writes(self) -> Sequence[Slot]:
+        """The slots that its arms write for it."""
+        return self.results
+
+    def elsewhere(self, place: Callable[[Slot], Slot], arms: Sequence[list[Any]]) -> Switch:
+        """The same on other slots, with other arms."""
+        return Switch(place(self.number), list(arms), [place(x) for x in self.results])
+
 
 @dataclass(eq=False)
 class CopySlot:
@@ -286,7 +317,10 @@ class Again:
         return ()
 
 
-Step = RunKernel | CallFunction | Fail | SetLengths | Branch | CopySlot | Loop | Again | RegionStep
+Fork = Branch | Switch
+"""A step with arms, one of which is run."""
+
+Step = RunKernel | CallFunction | Fail | SetLengths | Branch | Switch | CopySlot | Loop | Again | RegionStep
 """What a function does. `reads` and `writes` are the slots that a step itself names; steps in its arms or bodies have theirs."""
 
 
@@ -523,9 +557,9 @@ def steps(body: Sequence[Step]) -> list[Step]:
     while stack:
         s = stack.pop()
         result.append(s)
-        if isinstance(s, Branch):
-            stack.extend(reversed(s.other))
-            stack.extend(reversed(s.then))
+        if isinstance(s, Fork):
+            for body in reversed(s.arms):
+                stack.extend(reversed(body))
         elif isinstance(s, Loop):
             for body in reversed(s.bodies):
                 stack.extend(reversed(body))

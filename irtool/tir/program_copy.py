@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .program import CONSTANT, Branch, Loop, Program, Slot
+from .program import CONSTANT, Branch, Loop, Program, Slot, Switch
 
 
 def copy_program(program: Program) -> Program:
@@ -49,6 +49,9 @@ def copy_program(program: Program) -> Program:
                 if isinstance(step, Branch):
                     changed = {"then": [], "other": []}
                     waiting += [(step.then, changed["then"]), (step.other, changed["other"])]
+                elif isinstance(step, Switch):
+                    changed = {"arms": [[] for _ in step.arms]}
+                    waiting += list(zip(step.arms, changed["arms"]))
                 elif isinstance(step, Loop):
                     changed = {"bodies": [[] for _ in step.bodies]}
                     waiting += list(zip(step.bodies, changed["bodies"]))

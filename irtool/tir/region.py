@@ -79,12 +79,20 @@ def lay_out(tensors: Sequence[tuple[Sequence[int], str]]) -> tuple[Field, ...]:
 
 
 @dataclass(frozen=True)
-class Test:
-    """The object that a path of handles leads to has that tag. `root` is the number of an input; `path` are offsets of fields."""
+class Decision:
+    """A choice by the tag of the object that a path of handles leads to.
+
+    Attributes:
+        root: the number of an input.
+        path: offsets of fields.
+        cases: tags, each with the number of the next decision, or `-1 - n` for the answer n.
+        other: the same for all other tags.
+    """
 
     root: int
     path: tuple[int, ...]
-    tag: int
+    cases: tuple[tuple[int, int], ...]
+    other: int
 
 
 class Invocation:
@@ -131,12 +139,12 @@ class WriteObject(Invocation):
 
 
 @dataclass(eq=False)
-class TestTags(Invocation):
-    """The output, a bool, is true if all the tests hold. They are made in order, up to the first that does not."""
+class Decide(Invocation):
+    """The output, an int32, is the answer that decisions lead to, beginning with the first."""
 
     inputs: list[Any]
     outputs: list[Any]
-    tests: tuple[Test, ...]
+    decisions: tuple[Decision, ...]
 
 
 @dataclass(eq=False)
@@ -164,7 +172,7 @@ class Resume(Invocation):
     outputs: list[Any] = field(default_factory=list)
 
 
-RegionStep = MakeObject | ReadObject | WriteObject | TestTags | Push | Pop | Resume
+RegionStep = MakeObject | ReadObject | WriteObject | Decide | Push | Pop | Resume
 """A step that works on the region."""
 
 

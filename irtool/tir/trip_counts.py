@@ -13,7 +13,22 @@ from ..post_order import in_post_order
 from . import dtypes
 from .expr import Const, Expr, Load
 from .kernel import Kernel
-from .program import CONSTANT, Again, Branch, CallFunction, CopySlot, Loop, Program, RunKernel, Slot, Step, calls, steps
+from .program import (
+    CONSTANT,
+    Again,
+    Branch,
+    CallFunction,
+    CopySlot,
+    Fork,
+    Loop,
+    Program,
+    RunKernel,
+    Slot,
+    Step,
+    Switch,
+    calls,
+    steps,
+)
 from .simplify import Simplifier
 from .stmt import Buffer, Store
 from .walk import rewrite
@@ -36,8 +51,8 @@ def count_runs(program: Program) -> Counter[Kernel]:
                     runs[s.kernel] += times
                 elif isinstance(s, CallFunction):
                     called[s.function] += times
-                elif isinstance(s, Branch):
-                    stack += [(s.then, times), (s.other, times)]
+                elif isinstance(s, Fork):
+                    stack += [(arm, times) for arm in s.arms]
                 elif isinstance(s, Loop):
                     count = count_iterations(body[:n], s)
                     stack += [(inner, times * count) for inner in s.bodies]
@@ -77,7 +92,9 @@ def _iterate(body: Sequence[Step], known: dict[Slot, int]) -> int | None:
             if any(isinstance(x, Again) for x in inside):
                 return None
             _forget(inside, known)
-        elif isinstance(s, Loop):
+        elif isinstance(s, Loop | Switch):
+            if isinstance(s, Switch) and any(isinstance(x, Again) for x in steps([s])):
+                return None
             _forget(steps([s]), known)
         else:
             _do(s, known)

@@ -30,9 +30,9 @@ from ..tir.kernel import Kernel
 from ..tir.program import (
     CONSTANT,
     RESULT,
-    Branch,
     CallFunction,
     Fail,
+    Fork,
     HostFunction,
     Loop,
     Program,
@@ -66,15 +66,15 @@ def count_executions(
 
 def _has_control_flow(program: Program) -> bool:
     every = (s for f in program.functions.values() for s in steps(f.body))
-    return any(isinstance(s, Branch | CallFunction | Fail | Loop) for s in every)
+    return any(isinstance(s, Fork | CallFunction | Fail | Loop) for s in every)
 
 
 def _bodies(function: HostFunction) -> Iterator[list[Step]]:
     """The body of a function, and those of its arms and loops."""
     yield function.body
     for s in steps(function.body):
-        if isinstance(s, Branch):
-            yield from (s.then, s.other)
+        if isinstance(s, Fork):
+            yield from s.arms
         elif isinstance(s, Loop):
             yield from s.bodies
 

@@ -23,6 +23,7 @@ from ...tir.program import (
     RunKernel,
     SetLengths,
     Slot,
+    Switch,
     steps,
 )
 from ...tir.region import RegionStep
@@ -115,34 +116,15 @@ class HostWriter:
             if isinstance(s, str):
                 lines.append(pad + s)
             elif isinstance(s, RunKernel):
-                name, scratch, symbols = self.variant.kernel(s.kernel)
-                args = self._arguments(s)
-                if scratch:
-                    self.used.add(self.frame.begin)
-                    args.append(self.frame.address(s.workspace))
-                task = self.variant.tasks.get(s.kernel)
-                args += symbols if task is None else [f"&{x}" for x in symbols]
-                if task is None:
-                    lines.append(f"{pad}{name}({', '.join(args)});")
-                else:
-                    operands = f"(const void *const []){{{', '.join(args)}}}"
-                    # In a block of their own, the addresses share the stack with those of the next kernel.
-                    lines.append(f"{pad}{{ irt_share({WORKER}, {task}, {operands}); }}")
+                lines.append(pad + self._run(s))
             elif isinstance(s, CallFunction):
-                callee, called = self.variant.program.functions[s.function], self.variant.functions[s.function]
-                self.used.update(self.frame.names)
-                args = [
-                    *self.symbols,
-                    *self._arguments(s),
-                    *self.frame.handed(s.frame, callee),
-                    *([REGION] if self.in_region else []),
-                    *([WORKER] if self.in_team else []),
-                ]
-                lines.append(f"{pad}if (({self.error} = {called}({', '.join(args)})) != 0) return {self.error};")
+                lines.append(pad + self._call(s))
             elif isinstance(s, Fail):
                 lines.append(f"{pad}return {s.code};")
             elif isinstance(s, RegionStep):
-                region_lines = write_step(s, self._place, lambda x: _bytes(x.resolve().nbytes), self.next_body)
+                region_lines = write_step(
+                    s, self._place, lambda x: _bytes(x.resolve().nbytes), self.next_body, self.names.fresh
+                )
                 lines += [pad + line for line in region_lines]
             elif isinstance(s, SetLengths):
                 lines += [pad + line for line in _set_lengths(s, self._place(s.values))]
@@ -157,6 +139,9 @@ class HostWriter:
                 if s.other:
                     stack.append(("} else {", depth))
                 stack += [(x, depth + 1) for x in reversed(s.then)]
+            elif isinstance(s, Switch):
+                lines.append(f"{pad}switch (*{self._place(s.number)}) {{")
+                stack += _switch(s, depth)
             elif isinstance(s, Loop):
                 bodies = len(s.bodies)
                 stack += _loop(s, depth, self.next_body)
@@ -166,6 +151,34 @@ class HostWriter:
                     lines.append(f"{pad}{self.next_body} = {s.body};")
                 lines.append(f"{pad}continue;")
         return lines
+
+    def _run(self, s: RunKernel) -> str:
+        """The statement that runs a kernel, or shares it with threads."""
+        name, scratch, symbols = self.variant.kernel(s.kernel)
+        args = self._arguments(s)
+        if scratch:
+            self.used.add(self.frame.begin)
+            args.append(self.frame.address(s.workspace))
+        task = self.variant.tasks.get(s.kernel)
+        args += symbols if task is None else [f"&{x}" for x in symbols]
+        if task is None:
+            return f"{name}({', '.join(args)});"
+        operands = f"(const void *const []){{{', '.join(args)}}}"
+        # In a block of their own, the addresses share the stack with those of the next kernel.
+        return f"{{ irt_share({WORKER}, {task}, {operands}); }}"
+
+    def _call(self, s: CallFunction) -> str:
+        """The statement that calls a function, and returns its error."""
+        callee, called = self.variant.program.functions[s.function], self.variant.functions[s.function]
+        self.used.update(self.frame.names)
+        args = [
+            *self.symbols,
+            *self._arguments(s),
+            *self.frame.handed(s.frame, callee),
+            *([REGION] if self.in_region else []),
+            *([WORKER] if self.in_team else []),
+        ]
+        return f"if (({self.error} = {called}({', '.join(args)})) != 0) return {self.error};"
 
     def _condition(self, cond: Slot | LengthIs) -> str:
         return f"*{self._place(cond)}" if isinstance(cond, Slot) else f"{cond.symbol.name} == {cond.value}"
@@ -201,6 +214,15 @@ def _set_lengths(s: SetLengths, values: str) -> list[str]:
 
 def _bytes(count: int) -> str:
     return f"(size_t){enclose(str(count))}" if isinstance(count, SymbolicInt) else f"{count}u"
+
+
+def _switch(s: Switch, depth: int) -> list[tuple[Any, int]]:
+    """The lines of arms and the steps between them, last first."""
+    inner: list[tuple[Any, int]] = []
+    for n, arm in enumerate(s.arms):
+        inner.append((f"case {n}:" if n < len(s.arms) - 1 else "default:", depth + 1))
+        inner += [*((x, depth + 2) for x in arm), ("break;", depth + 2)]
+    return [*inner, ("}", depth)][::-1]
 
 
 def _loop(s: Loop, depth: int, next_body: str) -> list[tuple[Any, int]]:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from ...tir.program import Slot
 from ...tir.region import (
     REGION_ERROR,
+    Decide,
     Field,
     MakeObject,
     Pop,
     Push,
     ReadObject,
     RegionStep,
-    TestTags,
     WriteObject,
     frame_bytes,
     frame_fields,
@@ -27,7 +27,11 @@ BEFORE = "before"
 
 
 def write_step(
-    s: RegionStep, place: Callable[[Slot], str], size_of: Callable[[Slot], str], next_body: str
+    s: RegionStep,
+    place: Callable[[Slot], str],
+    size_of: Callable[[Slot], str],
+    next_body: str,
+    label: Callable[[str], str],
 ) -> list[str]:
     """The statements of a step.
 
@@ -35,6 +39,7 @@ def write_step(
         place: the C expression of a slot's address.
         size_of: the C expression of a slot's bytes.
         next_body: the variable that chooses the body of the next iteration.
+        label: gives a new name for a label.
     """
 
     def put(base: str, fields: Sequence[Field], slots: Sequence[Slot]) -> list[str]:
@@ -51,9 +56,9 @@ def write_step(
         return get(_followed(f"*{place(s.inputs[0])}", s.path), s.fields, s.outputs)
     if isinstance(s, WriteObject):
         return put(f"*{place(s.inputs[0])}", s.fields, s.inputs[1:])
-    if isinstance(s, TestTags):
-        tests = (f"irt_tag({REGION}, {_followed(f'*{place(s.inputs[t.root])}', t.path)}) == {t.tag}" for t in s.tests)
-        return [f"*{place(s.outputs[0])} = {' && '.join(tests)};"]
+    if isinstance(s, Decide):
+        tags = [f"irt_tag({REGION}, {_followed(f'*{place(s.inputs[d.root])}', d.path)})" for d in s.decisions]
+        return _decide(s, tags, place(s.outputs[0]), label)
     stack = f"{REGION}->stack"
     if isinstance(s, Push):
         check = f"if (!irt_push({REGION}, {frame_bytes(s.inputs)}, {s.body})) return {REGION_ERROR};"
@@ -61,6 +66,24 @@ def write_step(
     if isinstance(s, Pop):
         return [*get(stack, frame_fields(s.outputs), s.outputs), f"{stack} += {frame_bytes(s.outputs)};"]
     return [f"{next_body} = irt_next({REGION});", "continue;"]
+
+
+def _decide(s: Decide, tags: Sequence[str], answer: str, label: Callable[[str], str]) -> list[str]:
+    """A switch for each decision; of several, each begins at a label, and the answer ends them."""
+    several = len(s.decisions) > 1
+    labels = [label("decision") if n else "" for n in range(len(s.decisions))]
+    end = label("decided") if several else ""
+
+    def go(n: int) -> str:
+        return f"goto {labels[n]};" if n >= 0 else f"*{answer} = {-1 - n}; {f'goto {end}' if several else 'break'};"
+
+    lines = []
+    for name, tag, d in zip(labels, tags, s.decisions, strict=True):
+        lines += [f"{name}:"] if name else []
+        lines.append(f"switch ({tag}) {{")
+        lines += [f"  case {t}: {go(n)}" for t, n in d.cases]
+        lines += [f"  default: {go(d.other)}", "}"]
+    return [*lines, f"{end}:;"] if several else lines
 
 
 def _plus(handle: str, offset: int) -> str:

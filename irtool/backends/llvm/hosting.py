@@ -23,6 +23,7 @@ from ...tir.program import (
     SetLengths,
     Slot,
     Step,
+    Switch,
     steps,
 )
 from ...tir.region import RegionStep, Resume
@@ -154,6 +155,8 @@ class HostWriter:
                     b.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")
             elif isinstance(s, Branch):
                 self._branch(s, stack)
+            elif isinstance(s, Switch):
+                self._switch(s, stack)
             elif isinstance(s, Loop):
                 self._loop(s, stack, heads)
             else:
@@ -196,6 +199,18 @@ class HostWriter:
             b.start(other)
 
         stack += [lambda: b.start(end), *reversed(s.other), to_other, *reversed(s.then)]
+
+    def _switch(self, s: Switch, stack: list[Any]) -> None:
+        b = self.b
+        *others, last = labels = [b.fresh("arm") for _ in s.arms]
+        end = b.fresh("end")
+        number = b.value(f"load i32, ptr {self._place(s.number)}", "number")
+        cases = " ".join(f"i32 {n}, label %{label}" for n, label in enumerate(others))
+        b.do(f"switch i32 {number}, label %{last} [ {cases} ]")
+        b.is_open = False
+        stack.append(lambda: b.start(end))
+        for label, arm in reversed(list(zip(labels, s.arms, strict=True))):
+            stack += [lambda: b.jump(end), *reversed(arm), lambda label=label: b.start(label)]
 
     def _loop(self, s: Loop, stack: list[Any], heads: list[tuple[str, int]]) -> None:
         """A loop, each iteration of which has the body whose number the one before stored."""

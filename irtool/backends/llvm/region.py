@@ -8,13 +8,13 @@ from ...tir.program import Slot
 from ...tir.region import (
     HEADER,
     REGION_ERROR,
+    Decide,
     Field,
     MakeObject,
     Pop,
     Push,
     ReadObject,
     RegionStep,
-    TestTags,
     WriteObject,
     frame_bytes,
     frame_fields,
@@ -68,8 +68,8 @@ class RegionWriter:
             self._get(self._followed(self._handle(s.inputs[0]), s.path), s.fields, s.outputs)
         elif isinstance(s, WriteObject):
             self._put(self._handle(s.inputs[0]), s.fields, s.inputs[1:])
-        elif isinstance(s, TestTags):
-            self._test(s)
+        elif isinstance(s, Decide):
+            self._decide(s)
         elif isinstance(s, Push):
             self._require(frame_bytes(s.inputs))
             stack = self.b.value(f"sub i64 {self._number(_STACK)}, {frame_bytes(s.inputs)}", "stack")
@@ -86,18 +86,22 @@ class RegionWriter:
         number = self.b.value(f"load i64, ptr {self._at(self._number(_STACK))}, align 8")
         return self.b.value(f"trunc i64 {number} to i32", "next")
 
-    def _test(self, s: TestTags) -> None:
-        """Each test in a block of its own, which the one before leads to if it holds."""
+    def _decide(self, s: Decide) -> None:
+        """A switch in a block of its own for each decision, and a block for each answer."""
         b = self.b
-        out = self.place(s.outputs[0])
-        b.do(f"store i8 0, ptr {out}")
-        end = b.fresh("tested")
-        for t in s.tests:
-            tag = self._tag(self._followed(self._handle(s.inputs[t.root]), t.path))
-            passed = b.fresh("passed")
-            b.branch(b.value(f"icmp eq i32 {tag}, {t.tag}"), passed, end)
-            b.start(passed)
-        b.do(f"store i8 1, ptr {out}")
+        out, end = self.place(s.outputs[0]), b.fresh("decided")
+        labels = [b.fresh("decision") for _ in s.decisions]
+        answers = {n: b.fresh("answer") for d in s.decisions for n in (*(n for _, n in d.cases), d.other) if n < 0}
+        for label, d in zip(labels, s.decisions, strict=True):
+            b.start(label)
+            tag = self._tag(self._followed(self._handle(s.inputs[d.root]), d.path))
+            cases = " ".join(f"i32 {t}, label %{answers.get(n) or labels[n]}" for t, n in d.cases)
+            b.do(f"switch i32 {tag}, label %{answers.get(d.other) or labels[d.other]} [ {cases} ]")
+            b.is_open = False
+        for n, label in answers.items():
+            b.start(label)
+            b.do(f"store i32 {-1 - n}, ptr {out}")
+            b.jump(end)
         b.start(end)
 
     def _tag(self, handle: str) -> str:
@@ -109,7 +113,8 @@ class RegionWriter:
         inside, known = b.fresh("inside"), b.fresh("known")
         b.branch(b.value(f"icmp slt i64 {handle}, 0"), known, inside)
         b.start(inside)
-        b.do(f"store i32 {b.value(f'load i32, ptr {self._at(handle)}, align 4')}, ptr {tag}")
+        word = b.value(f"load i64, ptr {self._at(handle)}, align 8")
+        b.do(f"store i32 {b.value(f'trunc i64 {word} to i32')}, ptr {tag}")
         b.start(known)
         return b.value(f"load i32, ptr {tag}", "tag")
 

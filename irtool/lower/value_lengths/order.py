@@ -7,7 +7,7 @@ from typing import Any
 
 from ...diagnostics import InternalError
 from ...symbolic_int import Symbol, symbols_of
-from ...tir.program import Branch, HostFunction, Loop, SetLengths, Slot
+from ...tir.program import Fork, HostFunction, Loop, SetLengths, Slot
 
 
 def require_set_before_use(function: HostFunction) -> None:
@@ -21,9 +21,9 @@ def require_set_before_use(function: HostFunction) -> None:
         for s in body:
             if isinstance(s, SetLengths):
                 known.update(s.symbols)
-            elif isinstance(s, Branch):
-                stack += [(s.then, set(known)), (s.other, set(known))]
-                known.update(_set_in(s.then) & _set_in(s.other))
+            elif isinstance(s, Fork):
+                stack += [(arm, set(known)) for arm in s.arms]
+                known.update(set.intersection(*map(_set_in, s.arms)))
             elif isinstance(s, Loop):
                 stack += [(b, set(known)) for b in s.bodies]
                 known.update(set.intersection(*map(_set_in, s.bodies)))

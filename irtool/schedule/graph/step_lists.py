@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...tir.kernel import Kernel
-from ...tir.program import Branch, HostFunction, Loop, Program, RunKernel, Slot, kernels_in_use, steps
+from ...tir.program import Fork, HostFunction, Loop, Program, RunKernel, Slot, kernels_in_use, steps
 
 _OUTSIDE = 0
 """The caller, among the steps that name a slot."""
@@ -58,9 +58,8 @@ def rewrite_step_lists(program: Program, change: Callable[[list, Mentions], None
 def _lists(f: HostFunction) -> Iterator[list]:
     yield f.body
     for s in steps(f.body):
-        if isinstance(s, Branch):
-            yield s.then
-            yield s.other
+        if isinstance(s, Fork):
+            yield from s.arms
         elif isinstance(s, Loop):
             yield from s.bodies
 

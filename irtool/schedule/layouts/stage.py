@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ...tir.forms import Map
 from ...tir.kernel import Kernel
-from ...tir.program import CONSTANT, TEMP, Branch, Program, RunKernel, Slot, kernels_in_use, steps
+from ...tir.program import CONSTANT, TEMP, Fork, Program, RunKernel, Slot, kernels_in_use, steps
 from ...tir.stmt import Buffer, Layout
 from ...tir.vector_target import VectorTarget
 from ..core.affine import depends
@@ -136,6 +136,6 @@ def row_major_slots(program: Program) -> set[Slot]:
                         slots.add(slot.resolve())
             else:
                 # The steps of its arms write the results of a branch, in any layout.
-                named = s.reads if isinstance(s, Branch) else (*s.reads, *s.writes)
+                named = s.reads if isinstance(s, Fork) else (*s.reads, *s.writes)
                 slots.update(x.resolve() for x in named)
     return slots

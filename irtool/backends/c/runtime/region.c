@@ -22,20 +22,19 @@ IRT_INLINE int irt_fits(irt_region *r, int64_t size) {
 }
 
 /* The handle of a new object, or 0 if it does not fit. */
-IRT_INLINE int64_t irt_make(irt_region *r, int64_t size, int32_t tag, int32_t layout) {
-  const int64_t at = r->top;
+IRT_INLINE int64_t irt_make(irt_region *r, int64_t size, int32_t tag, int64_t layout) {
+  const int64_t at = r->top, word = tag | layout << 32;
   if (!irt_fits(r, size)) return 0;
   r->top = at + size;
-  memcpy(irt_at(r, at), &tag, 4);
-  memcpy(irt_at(r, at + 4), &layout, 4);
+  memcpy(irt_at(r, at), &word, 8);
   return at;
 }
 
 IRT_INLINE int32_t irt_tag(irt_region *r, int64_t handle) {
-  int32_t tag;
+  int64_t word;
   if (handle < 0) return (int32_t)(-1 - handle);
-  memcpy(&tag, irt_at(r, handle), 4);
-  return tag;
+  memcpy(&word, irt_at(r, handle), 8);
+  return (int32_t)(word & INT32_MAX);
 }
 
 /* The handle in a field of an object. */
