@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -285,7 +286,8 @@ class Artifact:
             lengths = signature.lengths.solve([a.shape for a in arrays])
             stored, words = signature.stored_at(lengths), list(map(str, lengths))
         outputs = run_program(program, self._weights, arrays, len(stored), runner, words)
-        return signature.result([np.frombuffer(d, t).reshape(s) for d, (s, t) in zip(outputs, stored)])
+        arrays = [np.frombuffer(d, t) for d, (_, t) in zip(outputs, stored)]
+        return signature.result([a.reshape(s) if a.size == math.prod(s) else a for a, (s, _) in zip(arrays, stored)])
 
 
 def _shown(tensor: Mapping[str, Any]) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from ..diagnostics import UsageError
 from ..ir import Function, Module, TensorType, Type, Var
 from ..ir.tensor_names import input_dims
-from ..symbolic_int import symbol_of
+from ..symbolic_int import Symbol, symbol_of
 from .hints import annotate_params
 
 BOUNDS = "length_bounds"
@@ -22,10 +22,7 @@ def with_value_bounds(module: Module, entry: str, dims: Mapping[str, int]) -> tu
     A least length of 1, that of lengths without one, is 0 here. Raises UsageError for single values.
     """
     function = module.functions.get(entry)
-    known = dim_names(module, entry)
-    lengths = {
-        n: s for n, d in dims.items() if n not in known and _COUNTED.fullmatch(n) and (s := symbol_of(d)) is not None
-    }
+    lengths = counted_lengths(dims, dim_names(module, entry))
     few = [s.bounds for s in lengths.values() if s.choices]
     if few:
         raise UsageError(
@@ -36,6 +33,13 @@ def with_value_bounds(module: Module, entry: str, dims: Mapping[str, int]) -> tu
     bounds = [f"{s.low if s.low > 1 else 0}<={n}<={s.high}" for n, s in lengths.items()]
     stated = function.with_attr(BOUNDS, [*function.attrs.get(BOUNDS, ()), *bounds])
     return module.with_function(entry, stated), {n: d for n, d in dims.items() if n not in lengths}
+
+
+def counted_lengths(dims: Mapping[str, int], names: Collection[str]) -> dict[str, Symbol]:
+    """The extents that are lengths which follow from values, by their names; `names` are those of dimensions of parameters."""
+    return {
+        n: s for n, d in dims.items() if n not in names and _COUNTED.fullmatch(n) and (s := symbol_of(d)) is not None
+    }
 
 
 def value_bounds(function: Function) -> dict[str, tuple[int, int]]:

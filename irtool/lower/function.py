@@ -34,13 +34,14 @@ from ..ir import (
 from ..ir.tensor_names import input_shapes, output_names, parameters_by_input
 from ..ir.types import require_few_leaves
 from ..ops.onnx_node import OnnxImpossible
-from ..ops.run_lengths import LengthSet
+from ..ops.run_lengths import LengthEqual, LengthSet
 from ..symbolic_int import Symbol, symbol_of
 from ..tir.dtypes import HANDLE
 from ..tir.program import (
     CONSTANT,
     PARAM,
     RESULT,
+    UNEQUAL_ERROR,
     Branch,
     CallFunction,
     Fail,
@@ -285,6 +286,8 @@ class FunctionLowering(FunctionState):
             return self.lowered(e, *nest_called)
         if isinstance(e.op, Op) and e.op.name == LengthSet.name:
             return self.set_lengths(e)
+        if isinstance(e.op, Op) and e.op.name == LengthEqual.name:
+            return self.require_equal(e)
         if isinstance(e.op, Op) and e.op.name == OnnxImpossible.name:
             outputs = [self.blocks.fresh(dims(t), t.dtype) for t in flat_types(e.checked_type, e)]
             self.blocks.add(Fail([], outputs))
@@ -324,6 +327,12 @@ class FunctionLowering(FunctionState):
         if symbols:
             self.lengths.update(dict.fromkeys(symbols))
             self.blocks.add(SetLengths(values, symbols, tuple(e.attrs.places)))
+        return self.blocks.find(e.args[0])
+
+    def require_equal(self, e: Call) -> Value:
+        """The data of a call that requires extents to be equal, behind the step that ends the run if they are not."""
+        (condition,) = flat(self.blocks.find(e.args[1]), e.args[1])
+        self.blocks.add(Branch(condition, [], [Fail([], [], UNEQUAL_ERROR)]))
         return self.blocks.find(e.args[0])
 
     def kernel(self, e: Call, function: Function, args: list[Expr]) -> Value:

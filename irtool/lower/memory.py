@@ -60,8 +60,7 @@ def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) 
     """
     program.pools = tuple(pools)
     uses_region = program.uses_region
-    sets_lengths = any(f.lengths for f in program.functions.values())
-    may_end_early = uses_region or sets_lengths or bool(program.failures)
+    may_end_early = uses_region or bool(program.failures)
     if pools and uses_region:
         raise _region_in_pools(program)
     keep_outputs_of_errors(program)

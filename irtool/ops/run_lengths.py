@@ -1,7 +1,7 @@
 """Operators for extents that follow from values: builds put them in the place of operators whose results have a `?`.
 
 A tensor of integers says how long something is. `length.set` gives its elements to lengths of the run, which the types of further
-tensors have; the others cut, count and slice to such lengths::
+tensors have; `length.equal` requires two extents to be one; the others cut, count and slice to such lengths::
 
     argwhere(%c)   ⇒   %0 = length.positions(%c);                             all places, and the number of those that count
                        length.cut(length.set(%0.0, %0.1, lengths=[n], places=[0]), shape=[n, 2])
@@ -18,6 +18,7 @@ from ..deferred import np
 from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
 from ..ir.dims import is_number
+from ..symbolic_int import minimum
 from .base import DType, Operator, Pattern, RelationError, Reporter, operator
 from .conversion import convert
 from .dtypes import numpy_dtype
@@ -71,6 +72,68 @@ class LengthSet(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         raise NotImplementedError("length.set is a step of the program, not a kernel")
+
+
+@operator("length.equal", "data", "condition", pattern=Pattern.OPAQUE, attrs="LengthEqualAttrs", level=99)
+@dataclass(frozen=True)
+class LengthEqual(Operator):
+    """The data under `shape`, which has the same extents if the condition holds. A run in C ends with error 8 otherwise."""
+
+    differentiable = False
+    layout_rule = ""
+    precision = "follow"
+    noncomputational = True
+    folds = False
+
+    shape: tuple[int, ...]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The data's dtype, and `shape`, which has an extent for each axis of the data. The condition is a scalar bool."""
+        data = tensor(types[0])
+        reporter.assign(1, TensorType((), "bool"))
+        if data is None:
+            return None
+        require_rank(data, len(self.shape), "data")
+        return TensorType(tuple(self.shape), data.dtype)
+
+    def evaluate(self, data: Any, condition: Any) -> Any:
+        if not condition:
+            raise IrError(f"extents of {data.shape} are not equal to others that they have to be equal to")
+        return data
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        raise NotImplementedError("length.equal is a step of the program, not a kernel")
+
+
+@operator("length.matches", "values", pattern=Pattern.OPAQUE, attrs="LengthMatchesAttrs", level=99)
+@dataclass(frozen=True)
+class LengthMatches(Operator):
+    """True if the values are the extents of `shape`."""
+
+    differentiable = False
+    layout_rule = ""
+    precision = "never"
+
+    shape: tuple[int, ...]
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A scalar bool. The values are a vector of int64, one for each extent."""
+        reporter.assign(0, TensorType((len(self.shape),), "int64"))
+        return TensorType((), "bool")
+
+    def evaluate(self, values: Any) -> Any:
+        return np.array(values.tolist() == list(_numbers(self.shape)))
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (values,) = inputs
+
+        def test() -> Any:
+            result: Any = te.const(1, "bool")
+            for n, d in enumerate(self.shape):
+                result = te.logical_and(result, te.equal(values[n], te.const(d, "int64")))
+            return result
+
+        return te.compute((), test, name="T_matches", tag="injective")
 
 
 @operator("length.cut", "data", pattern=Pattern.INJECTIVE, attrs="LengthCutAttrs", level=99)
@@ -149,6 +212,41 @@ class LengthWrite(Operator):
             )
 
         return te.extern(out_type.shape, inputs, program, dtype=out_type.dtype, name="write")
+
+
+@operator("length.keep", "data", pattern=Pattern.OPAQUE, attrs="LengthKeepAttrs", level=99)
+@dataclass(frozen=True)
+class LengthKeep(Operator):
+    """The elements of a vector at the beginning of one of `size` elements: those behind are not read, and those beyond are left out."""
+
+    differentiable = False
+    layout_rule = ""
+    precision = "follow"
+    one_dtype = ("data", "result")
+
+    size: int
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """A vector of the data's dtype."""
+        data = tensor(types[0])
+        if data is None:
+            return None
+        require_rank(data, 1, "data")
+        return TensorType((self.size,), data.dtype)
+
+    def evaluate(self, data: Any) -> Any:
+        result = np.zeros(self.size, data.dtype)
+        result[: data.size] = data[: self.size]
+        return result
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        (x,) = inputs
+
+        def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            with ib.for_(minimum(x.shape[0], self.size)) as i:
+                ib.store(outs[0], (i,), ins[0][i])
+
+        return te.extern([out_type.shape], [x], fill, dtype=[x.dtype], name="keep")
 
 
 @operator("length.slice", "data", "begin", "strides", pattern=Pattern.OPAQUE, attrs="LengthSliceAttrs", level=99)

@@ -88,7 +88,7 @@ class _Sinker:
 
     def _is_layer(self, e: Expr) -> bool:
         """True for a layer, and for an elementwise function of a single one."""
-        while isinstance(e, Call) and len(self.users[e]) == 1:
+        while isinstance(e, Call) and e.args and len(self.users[e]) == 1:
             operator = called_operator(e)
             if operator is None or operator.pattern not in _FUSED:
                 return False

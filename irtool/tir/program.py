@@ -13,7 +13,7 @@ from ..symbolic_int import Symbol, bound, extent_of, symbol_of, symbols_of, valu
 from . import dtypes
 from .kernel import Kernel
 from .pools import Pool
-from .region import Invocation, Layout, MakeObject, Push, RegionStep, frame_bytes
+from .region import REGION_ERROR, Invocation, Layout, MakeObject, Push, RegionStep, frame_bytes
 from .stmt import Buffer
 from .values import EntryValues
 
@@ -518,7 +518,10 @@ class Program:
     @property
     def failures(self) -> set[int]:
         """The errors with which steps end a run."""
-        return {s.code for f in self.functions.values() for s in steps(f.body) if isinstance(s, Fail)}
+        every = [s for f in self.functions.values() for s in steps(f.body)]
+        own = {VALUE_ERROR} if any(isinstance(s, SetLengths) for s in every) else set()
+        own |= {REGION_ERROR} if any(isinstance(s, MakeObject | Push) for s in every) else set()
+        return own | {s.code for s in every if isinstance(s, Fail)}
 
     @property
     def uses_region(self) -> bool:

@@ -214,3 +214,26 @@ def test_recursion_that_goes_on_with_a_length_is_refused() -> None:
         IrError, match="@down calls itself and goes on after that, and extents in it follow from values"
     ):
         irtool.build(parse(RECURSION.format(again=again)), emit="c")
+
+
+def test_programs_write_the_elements_that_there_are(tmp_path: Path) -> None:
+    network = NETWORKS["elementwise"]
+    network.build(out_dir=tmp_path, emit="exe", vector=False)
+    inputs = network.inputs()[2]
+    inputs["x"].tofile(tmp_path / "x.raw")
+    outputs = [f"out{n}.raw" for n in range(6)]
+    ended = run(tmp_path / "net", "x.raw", *outputs)
+    assert ended.returncode == 0, ended.stderr
+    for n, e in enumerate(leaves(network.expected(inputs))):
+        np.testing.assert_allclose(np.fromfile(tmp_path / outputs[n], e.dtype), e.ravel(), rtol=1e-5)
+        assert np.fromfile(tmp_path / outputs[n + 3], "int64").tolist() == list(e.shape)
+
+
+def test_test_benches_compare_extents(tmp_path: Path) -> None:
+    network = NETWORKS["mask"]
+    network.build(out_dir=tmp_path, emit="c", vector=False, testbench=True)
+    test = (tmp_path / "net_test.c").read_text()
+    for text, code in ((test, 0), (re.sub(r"(out0_shape_expected\[\d\] = \{\s*)(\d+)", r"\g<1>1\2", test), 1)):
+        (tmp_path / "net_test.c").write_text(text)
+        ended = run(compile_c(tmp_path, "test", "net.c", "net_test.c"))
+        assert ended.returncode == code, ended.stdout

@@ -59,3 +59,11 @@ def test_what_is_behind_a_value_that_is_read_whole_stays_there() -> None:
     whole = sunk["main"].body.fields[1]
     assert whole.op.name == "concatenate", "the exponential is made in the layers and put together"
     assert sunk["main"].body.fields[0].op.name == "nn.relu"
+
+
+def test_fields_without_operands_are_no_layers() -> None:
+    text = 'def @main(%x: Tensor[(2, 3), float32]) { exp(concatenate((%x, ones(shape=[1, 3], dtype="float32")))) }'
+    module = irtool.infer_types(irtool.parse('#[version = "0.0.5"]\n' + text))
+    sunk = irtool.run_passes(module, "SinkConcatenate", opt_level=3)
+    x = np.ones((2, 3), "float32")
+    np.testing.assert_array_equal(irtool.evaluate(sunk, [x]), irtool.evaluate(module, [x]))

@@ -14,7 +14,6 @@ from ...selection.kernel import Selection
 from ...selection.teams import runs_in_teams
 from ...tir.pools import Pool, pool_record
 from ...tir.program import Program
-from ...tir.region import REGION_ERROR
 from ...tir.vector_target import MOST_THREADS
 from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
@@ -275,8 +274,7 @@ class C(Backend):
             files[main] = [write_testbench(name, entry, trials, bool(text.weights), narrow).encode()]
         elif request.emit == "exe":
             main = f"{name}_main.c"
-            errors = sorted({*program.failures, *([REGION_ERROR] if program.uses_region else [])})
-            files[main] = [write_main(name, entry, bool(text.weights), errors).encode()]
+            files[main] = [write_main(name, entry, bool(text.weights), sorted(program.failures)).encode()]
         return CSources(
             files,
             text.entries,

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...symbolic_int import bound
-from ...tir.program import FAILED, Slot
+from ...tir.program import FAILED, UNEQUAL_ERROR, VALUE_ERROR
 from ...tir.region import MATCH_ERROR, REGION_ERROR
 from ..c_types import stored_type
 from ..interface.entry import EntryPoint
 from ..interface.names import sanitize
 from . import static_memory
-from .file_steps import byte_count, read_and_write_steps, take_steps
+from .file_steps import byte_count, read_and_write_steps, take_steps, written_bytes
 from .runs import outside
 
 _ERRORS = {
     REGION_ERROR: "the region is full: data and recursion of this run take more memory than it has",
     MATCH_ERROR: "no clause of a match fits",
+    VALUE_ERROR: "a value decides an extent that is outside of its bounds",
+    UNEQUAL_ERROR: "lengths that have to be equal are not",
     FAILED: "a branch was taken that is impossible with the shapes of this program",
 }
 """Messages of errors beside that of a small workspace."""
@@ -91,17 +93,12 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
         *_error_lines(errors),
     ]
     lines += [
-        f"  if (!transfer(argv[next++], 1, out{k}, {_written(s, k in entry.extents_of)})) return 3;"
-        for k, s in enumerate(entry.results)
+        f"  if (!transfer(argv[next++], 1, out{k}, {written_bytes(entry, k)})) return 3;"
+        for k in range(len(entry.results))
     ]
     if not tensors:
         lines.append("  (void)next;")
     return "\n".join([*lines, "  return 0;", "}", ""])
-
-
-def _written(s: Slot, is_cut: bool) -> str:
-    """The bytes of an output in C: all of its memory where values decide its extents."""
-    return f"{bound(s.nbytes)}u" if is_cut else byte_count(s)
 
 
 def _error_lines(errors: Iterable[int]) -> list[str]:
@@ -127,7 +124,7 @@ def _usage(name: str, entry_point: EntryPoint, has_weights: bool) -> list[str]:
     lines += [f"  {s.name.upper()}  a length, {s.range}" for s in symbols]
     for n, s, how in named:
         shape = ", ".join(map(str, s.shape))
-        size = bound(s.nbytes) if s in own else s.nbytes
+        size = f"at most {bound(s.nbytes)}" if s in own else s.nbytes
         lines.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {size} bytes{each}")
     lines.append("exit code: 0, 1 not enough memory, 2 other or damaged weights, 3 a file, 4 wrong usage")
     return ["static void usage(FILE *to) {", *(f'  fputs("{t}\\n", to);' for t in lines), "}"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...symbolic_int import SymbolicInt
-from ...tir.program import Slot
+from ...tir.dtypes import itemsize
+from ...tir.program import HostFunction, Slot
 from ..c_types import enclose
 from ..interface.entry import EntryPoint
 
@@ -62,17 +63,25 @@ def take_steps(entry: EntryPoint, tensors: Sequence[Tensor]) -> list[str]:
         ]
     lines += ["    if (!more) break;"] if values else []
     lines += run
-    for n, (name, slot, mode) in enumerate(tensors):
+    for n, (name, _, mode) in enumerate(tensors):
         if mode == "wb":
-            lines.append(
-                f"    if (transfer(argv[first + {n}], files[{n}], 1, {name}, {byte_count(slot)}) < 0) return 3;"
-            )
+            size = written_bytes(entry.function, n - len(entry.function.params))
+            lines.append(f"    if (transfer(argv[first + {n}], files[{n}], 1, {name}, {size}) < 0) return 3;")
     lines.append("  }")
     for n in range(len(tensors)):
         lines.append(f"  if (fclose(files[{n}]) != 0) {{ perror(argv[first + {n}]); return 3; }}")
     if tensors:
         lines += ["  (void)got;", "  (void)more;"]
     return [*lines, "  return 0;"]
+
+
+def written_bytes(f: HostFunction, n: int) -> str:
+    """The bytes of a result in C, after a run: those of its elements where values decide its extents."""
+    s = f.results[n]
+    if n not in f.extents_of:
+        return byte_count(s)
+    extents = f"out{len(f.results) - len(f.extents_of) + list(f.extents_of).index(n)}"
+    return " * ".join([f"{itemsize(s.dtype)}u", *(f"(size_t){extents}[{k}]" for k in range(len(s.shape)))])
 
 
 def byte_count(s: Slot) -> str:

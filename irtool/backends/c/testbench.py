@@ -16,7 +16,7 @@ from ...tir.program import HostFunction
 from ...tir.symbols import symbols_of_function, with_equal_lengths
 from ..c_types import bare, literal, stored_type
 from ..formulas.support import FROM_BITS, INLINE, definitions
-from ..interface.entry import EntryPoint
+from ..interface.entry import EntryPoint, Parameter
 from ..sources import Sample
 from . import draws, static_memory
 
@@ -109,15 +109,21 @@ class _Try:
         self.inputs = list(zip(entry.inputs, sample.inputs, strict=True))
         self.steps: list[tuple[int, Any]] = []
         """For each output, the distance of the elements that are compared, and their values."""
-        for want in sample.outputs:
+        for want in with_extents(entry.function, sample.outputs):
             flat = want.reshape(-1)
             step = max(1, flat.size // _MOST)
             self.steps.append((step, flat[::step]))
 
+    @property
+    def compared(self) -> list[tuple[Parameter, tuple[int, Any]]]:
+        """The outputs that have elements, with `steps` of them."""
+        pairs = zip(self.entry.outputs, self.steps, strict=True)
+        return [(p, s) for p, s in pairs if s[1].size or p.slot.size == 0]
+
     def tables(self) -> list[str]:
         """The expected outputs, and the inputs that are not drawn."""
         lines: list[str] = []
-        for p, (_, values) in zip(self.entry.outputs, self.steps, strict=True):
+        for p, (_, values) in self.compared:
             lines += draws.table(f"const double {p.name}_expected{self.suffix}", [_number(v) for v in values.tolist()])
         for p, value in self.inputs:
             lines += draws.given_values(p, value, self.suffix)
@@ -135,7 +141,7 @@ class _Try:
             f"  code = {self.entry.run}({', '.join(arguments)});",
             f'  if (code) {{ printf("{self.entry.run} failed: error %d\\n", code); return 1; }}',
         ]
-        for p, (step, values) in zip(self.entry.outputs, self.steps, strict=True):
+        for p, (step, values) in self.compared:
             element = f"{p.name}_data[i * {step}u]"
             wide = (
                 f"(double){FROM_BITS[p.slot.dtype].name}({element})" if p.slot.dtype in HALVES else f"(double){element}"
@@ -147,6 +153,13 @@ class _Try:
                 f'    wrong += differs("{p.name}", i * {step}u, {wide}, {expected}, {allowed!r});',
             ]
         return lines
+
+
+def with_extents(function: HostFunction, outputs: Sequence[Any]) -> list[Any]:
+    """The arrays of the outputs, with the extents of those that values decide behind them."""
+    import numpy as np
+
+    return [*outputs, *(np.array(outputs[n].shape, "int64") for n in function.extents_of)]
 
 
 def _number(v: Any) -> str:

@@ -218,6 +218,7 @@ def write_header(
     lines += _sizes(name, arena_bytes, stack_bytes, weights_bytes, region_bytes, pool_macros)
     lines += _region_errors(upper, program, region_bytes)
     lines += _lengths(name, entries)
+    lines += _equations(name, entries, program)
     lines += _lengths_of_values(name, program)
     data = entries[0].data
     lines += data.header() if data is not None else []
@@ -315,7 +316,7 @@ def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, regi
         lines.append(f" * {upper}_{OTHER_STATE}: the bytes are no saved state of this network (nothing is restored),")
     if any(e.positions for e in entries):
         lines.append(f" * {upper}_{STATE_FULL}: the states have no room for the step (nothing is written),")
-    if any(_has_equations(e) for e in entries):
+    if any(_has_equations(e) for e in entries) or UNEQUAL_ERROR in failures:
         lines.append(f" * {upper}_{UNEQUAL_LENGTHS}: lengths are not equal that have to be (nothing is written),")
     if lengths_of_values(program):
         lines.append(
@@ -394,7 +395,6 @@ def _lengths(name: str, entries: Sequence[EntryPoint]) -> list[str]:
         *lines,
         "",
         *_error_of_bounds(name, symbols),
-        *_equations(name, entries),
     ]
 
 
@@ -413,14 +413,16 @@ def _has_equations(e: EntryPoint) -> bool:
     return bool(e.function.demands or e.same_lengths)
 
 
-def _equations(name: str, entries: Sequence[EntryPoint]) -> list[str]:
+def _equations(name: str, entries: Sequence[EntryPoint], program: Program) -> list[str]:
     """The macro for the error of lengths that are not equal, and which have to be."""
     equations = [f"{a} == {b}" for e in entries for a, b in e.function.demands]
     equations += [f"one {f.length.symbol.name} in all steps of an instance" for e in entries for f in e.same_lengths]
+    if UNEQUAL_ERROR in program.failures:
+        equations.append("the equalities that extents which follow from values need")
     if not equations:
         return []
     return [
-        f"/* The error of lengths without {', '.join(dict.fromkeys(equations))}. */",
+        f"/* The error of lengths without {', '.join(equations)}. */",
         f"#define {name.upper()}_{UNEQUAL_LENGTHS} {UNEQUAL_ERROR}",
         "",
     ]

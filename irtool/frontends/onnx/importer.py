@@ -14,6 +14,7 @@ from ...driver.extents import read_given
 from ...gc_tuning import rare_collections
 from ...infer import infer_afresh
 from ...infer.equal_lengths import replaced, settle
+from ...infer.named_extents import with_value_bounds
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
 from ...ir.conversion import as_bfloat16_bits
 from ...ir.expr import with_function
@@ -25,7 +26,7 @@ from .elements import NARROW
 from .graph import GraphImporter, Scope
 from .groups import recognised
 from .initializers import initializer_array, initializer_dtype, initializer_narrow, initializer_shape
-from .inputs import check_values, default_inputs, input_types, open_names, relay_names, with_formulas
+from .inputs import check_values, counted_dims, default_inputs, input_types, open_names, relay_names, with_formulas
 from .load import load_model
 from .mistakes import DamagedModel, DrawnNumbers, NumberedLabels, UnsupportedNode
 from .model import Model, Node, names_of
@@ -83,7 +84,10 @@ def from_onnx(
                 model = with_ranks(
                     model, {*known_shapes, *values}, conversion_with(known_shapes, known_dims, values), say
                 )
-            return _run(_Importer(model, known_shapes, known_dims, constants, values, progress, say, open_extents))
+            module, weights = _run(
+                _Importer(model, known_shapes, known_dims, constants, values, progress, say, open_extents)
+            )
+            return with_value_bounds(module, "main", counted_dims(model, known_dims))[0], weights
     finally:
         for d in messages:
             warnings.warn("\n".join((str(d), *d.notes, d.help)), stacklevel=2)

@@ -8,6 +8,7 @@ from typing import Any
 from ...deferred import np
 from ...diagnostics import IrError, UsageError, nearest
 from ...driver.extent_formulas import read_formula
+from ...infer.named_extents import counted_lengths
 from ...ir import ANY, Dim, TensorType
 from ...ir.conversion import fit
 from ...ir.dims import plain
@@ -71,13 +72,20 @@ def check_given(model: Model, shapes: Mapping[str, Sequence[int]], dims: Mapping
         if name not in inputs:
             raise no_input(name, inputs)
     named = dict.fromkeys(d for i in inputs.values() for d in _dimension_names(i))
+    counted = counted_lengths(dims, named)
     for name in dims:
-        if name not in named:
+        if name not in named and name not in counted:
             raise UsageError(
                 f"no dimension of an input is called {name}",
                 help=nearest(name, named) or _listed("open dimensions with names", named),
                 code=UnfitInput,
             )
+
+
+def counted_dims(model: Model, dims: Mapping[str, int]) -> dict[str, int]:
+    """The bounds of lengths that follow from values, by their names, which no dimension of an input has."""
+    named = {d for i in graph_inputs(model).values() for d in _dimension_names(i)}
+    return {name: dims[name] for name in counted_lengths(dims, named)}
 
 
 def with_formulas(model: Model, dims: Mapping[str, int]) -> dict[str, int]:

@@ -44,11 +44,12 @@ class Forms:
         if make is None:
             return None
         for self.least in (0, 1) if make is _dynamic else (0,):  # some attributes have to be positive
+            state = self.fresh.state()
             try:
                 form = make(self, e)
                 return None if form is None else infer_expr(form)
             except (IrError, RelationError, Undecided, TypeError, ValueError, ArithmeticError):
-                continue
+                self.fresh.restore(state)
         return None
 
     def set_from(

@@ -42,6 +42,7 @@ class Fresh:
         name = self._name()
         if name in self._bounds:
             low, high = self._bounds[name]
+            low = max(low, possible.least or 0)
         else:
             most = possible.most
             if most is None or most > LARGEST:
@@ -51,6 +52,21 @@ class Fresh:
         symbol = Symbol(name, min(low, high), high)
         self.symbols[symbol] = None
         return extent_of(symbol)
+
+    def is_stated(self, name: str) -> bool:
+        """True for a length whose bounds do not follow from the program."""
+        return name in self._bounds
+
+    def state(self) -> tuple[int, int, dict[Symbol, None]]:
+        """The number of lengths and problems so far, for `restore`."""
+        return self._number, len(self.problems), dict(self.symbols)
+
+    def restore(self, state: tuple[int, int, dict[Symbol, None]]) -> None:
+        """Forgets the lengths and problems since then."""
+        self._number, problems, symbols = state
+        del self.problems[problems:]
+        self.symbols.clear()
+        self.symbols.update(symbols)
 
     def bound(self, bounds: Mapping[str, tuple[int, int]]) -> None:
         """Adds bounds by name."""

@@ -6,6 +6,7 @@ from it is typed again. Results of the entry have their extents as further resul
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...infer.infer import infer_expr, infer_types
@@ -14,14 +15,12 @@ from ...ir import (
     Expr,
     Function,
     FuncType,
+    GlobalVar,
     If,
     Module,
     Op,
     TensorType,
     Tuple,
-    TupleGetItem,
-    TupleType,
-    Type,
     Var,
     post_order,
     rewrite,
@@ -33,9 +32,13 @@ from ...ops.onnx_node import is_waiting, settle_call
 from ...passes import run_passes
 from ...passes.core.beta_reduction import reduce_literals
 from ...passes.core.let_inlining import rewrite_lets
+from .equalities import typed
 from .forms import Forms
 from .fresh import Fresh, Unbounded
+from .growth import Growth
+from .parts import parts_of, whole_of
 from .ranges import Range, RangeAnalysis
+from .tails import ends_with_its_calls
 
 EXTENTS = "ResultExtents"
 """The attribute of an entry whose last results are extents of others: for each of these, the number of the result that it is of."""
@@ -48,27 +51,47 @@ def with_value_lengths(module: Module, entry: str, fresh: Fresh) -> Module:
     """
     module = _with_open_callees_inlined(module, entry)
     functions: dict[str, Any] = dict(module.functions)
+    growth = Growth(module, fresh, lambda known: _Rewriting(module, fresh, growth, known).within)
+    loops = {name for name, f in module.relay_functions.items() if _takes_open(f) and ends_with_its_calls(f, name)}
     for name, f in module.relay_functions.items():
-        if not f.attrs.get("Primitive") and _is_open(f):
-            functions[name] = _Rewriting(module, fresh).run(f)
-    changed = infer_types(module.with_functions(functions))
+        if not f.attrs.get("Primitive") and _is_open(f) and (name == entry or name not in loops):
+            functions[name] = _Rewriting(module, fresh, growth).run(f)
+    functions.update(growth.functions)
+    changed = _without_unused(infer_types(module.with_functions(functions)), loops)
     main = changed[entry]
     if isinstance(main, Function) and fresh.symbols:
         changed = infer_types(changed.with_function(entry, _with_extents(main, fresh)))
     return changed
 
 
+def _without_unused(module: Module, names: set[str]) -> Module:
+    """The module without those of these functions that others do not call any more."""
+    called = {
+        e.op.name
+        for name, f in module.relay_functions.items()
+        if name not in names
+        for e in post_order(f.body)
+        if isinstance(e, Call) and isinstance(e.op, GlobalVar)
+    }
+    return module.with_functions({n: f for n, f in module.functions.items() if n not in names or n in called})
+
+
 def _is_open(f: Function) -> bool:
     return any(e.checked_type is not None and not has_static_shapes(e.checked_type) for e in post_order(f.body))
+
+
+def _takes_open(f: Function) -> bool:
+    """True if a parameter or the result has a `?`."""
+    t = f.checked_type
+    types = (*t.arg_types, t.ret_type) if isinstance(t, FuncType) else ()
+    return not all(map(has_static_shapes, types))
 
 
 def _with_open_callees_inlined(module: Module, entry: str) -> Module:
     """The module without functions that take or give a `?`, but those that call themselves: their bodies are where they were called."""
     asked: dict[str, Any] = {}
     for name, f in module.relay_functions.items():
-        t = f.checked_type
-        types = (*t.arg_types, t.ret_type) if isinstance(t, FuncType) else ()
-        if name != entry and not all(map(has_static_shapes, types)) and not f.attrs.get("Primitive"):
+        if name != entry and _takes_open(f) and not f.attrs.get("Primitive"):
             asked[name] = f.with_attr("Inline", 1)
     return (
         run_passes(module.with_functions({**module.functions, **asked}), "Inline", opt_level=3, instruments=())
@@ -80,10 +103,13 @@ def _with_open_callees_inlined(module: Module, entry: str) -> Module:
 class _Rewriting:
     """The rewriting of one function."""
 
-    def __init__(self, module: Module, fresh: Fresh) -> None:
+    def __init__(self, module: Module, fresh: Fresh, growth: Growth, known: Mapping[Expr, Any] | None = None) -> None:
         self.module = module
         self.fresh = fresh
+        self.growth = growth
         self.forms = Forms(RangeAnalysis(), fresh)
+        self.forms.ranges.known.update(known or {})
+        self.frame: set[Expr] = set()
 
     def run(self, f: Function) -> Function:
         """The function; its result may have another type."""
@@ -92,6 +118,11 @@ class _Rewriting:
         if body is f.body:
             return f
         return Function(f.params, body, None, f.type_params, f.attrs, f.span, None, f.virtual_device)
+
+    def within(self, e: Expr, frame: set[Expr]) -> Expr:
+        """The same, but for expressions of the frame: they stay without types."""
+        self.frame = frame
+        return self.rewritten(reduce_literals(e))
 
     def rewritten(self, e: Expr) -> Expr:
         """An expression, typed; values of `let`s with a `?` stand where their variables did."""
@@ -107,12 +138,16 @@ class _Rewriting:
 
     def leave(self, old: Expr, e: Expr) -> Expr:
         """The replacement of a node over rewritten operands."""
+        if old in self.frame:
+            return e
         if isinstance(e, If) and _differ(e):
             e = self.joined(e)
         if _has_unknown(e) and not isinstance(e, Var):
             e = untyped(e)  # it may have a `?` because something else has one that was to be of the same type
         if e.checked_type is None:
-            e = infer_expr(e, self.module)
+            e = typed(e, self.module, self.fresh)
+        if isinstance(e, Call) and isinstance(e.op, GlobalVar):
+            return self.called(e)
         if not isinstance(e, Call) or not isinstance(e.op, Op) or not _has_unknown(e):
             return e
         if not all(a.checked_type is not None and has_static_shapes(a.checked_type) for a in e.args):
@@ -128,6 +163,17 @@ class _Rewriting:
         except Unbounded:
             return e
 
+    def called(self, e: Call) -> Expr:
+        """A call of a function: of one with lengths, if it calls itself and leaves extents open."""
+        assert isinstance(e.op, GlobalVar)
+        f = self.module.functions.get(e.op.name)
+        if not isinstance(f, Function) or not _takes_open(f):
+            return e
+        try:
+            return self.growth.of(e, self.forms.ranges) or e
+        except Unbounded:
+            return e
+
     def joined(self, e: If) -> Expr:
         """A branch whose arms have other extents, which are one length each behind it."""
         types = [arm.checked_type for arm in (e.true_branch, e.false_branch)]
@@ -140,7 +186,7 @@ class _Rewriting:
 
     def _retyped(self, arms: list[Expr], e: Expr) -> list[Expr] | None:
         """The arms with one type: extents in which they differ are new lengths, which each arm sets. None for arms of other ranks."""
-        parts = [_parts(a) for a in arms]
+        parts = [parts_of(a) for a in arms]
         if any(p is None for p in parts) or len({len(p) for p in parts if p is not None}) != 1:
             return None
         columns: list[list[Expr]] = [[] for _ in arms]
@@ -151,7 +197,7 @@ class _Rewriting:
             for column, x in zip(columns, same, strict=True):
                 column.append(x)
         form = arms[0].checked_type
-        return [_whole(form, iter(c)) for c in columns]
+        return [whole_of(form, iter(c)) for c in columns]
 
     def _as_one(self, arms: list[Expr], e: Expr) -> list[Expr] | None:
         types = [a.checked_type for a in arms]
@@ -195,48 +241,9 @@ def _differ(e: If) -> bool:
     return a is not None and b is not None and a != b
 
 
-def _parts(e: Expr) -> list[Expr] | None:
-    """The tensors of a value as expressions, tuples flattened; None for another value."""
-    result: list[Expr] = []
-    stack = [e]
-    while stack:
-        x = stack.pop()
-        t = x.checked_type
-        if isinstance(t, TensorType):
-            result.append(x)
-        elif isinstance(x, Tuple):
-            stack.extend(reversed(x.fields))
-        elif isinstance(t, TupleType):
-            stack.extend(infer_expr(TupleGetItem(x, n)) for n in reversed(range(len(t.fields))))
-        else:
-            return None
-    return result
-
-
-def _whole(t: Type | None, parts: Any) -> Expr:
-    """The tensors as the value of a type: nested tuples of them."""
-    if not isinstance(t, TupleType):
-        return next(parts)
-    stack: list[tuple[TupleType, list[Expr]]] = [(t, [])]
-    while True:
-        form, fields = stack[-1]
-        if len(fields) == len(form.fields):
-            stack.pop()
-            result = infer_expr(Tuple(tuple(fields)))
-            if not stack:
-                return result
-            stack[-1][1].append(result)
-            continue
-        inner = form.fields[len(fields)]
-        if isinstance(inner, TupleType):
-            stack.append((inner, []))
-        else:
-            fields.append(next(parts))
-
-
 def _with_extents(f: Function, fresh: Fresh) -> Function:
     """The entry with the extents of its results as further results, where they follow from values."""
-    parts = _parts(f.body)
+    parts = parts_of(f.body)
     if parts is None:
         return f
     own = [

@@ -155,6 +155,9 @@ row(
         "a build puts it in the place of an operator with extents that follow from values: export the module before"
     ),
     "length.cut",
+    "length.equal",
+    "length.keep",
+    "length.matches",
     "length.positions",
     "length.set",
     "length.slice",
