@@ -32,6 +32,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 MOST_POINTS: Final = 1 << 16
 """Combinations of values that are tried one by one to decide a comparison; with more of them, intervals decide."""
 
+LARGEST: Final = (1 << 31) - 1
+"""The largest length: loops of kernels count in 32 bits."""
+
+_TYPICAL: Final = 512
+"""The length, if nothing bounds it, that costs are estimated for."""
+
+_LONGEST_PERIOD: Final = 1 << 15
+
 _EXACT: Final = 1 << 62
 """Magnitudes below which values are computed in int64."""
 
@@ -123,6 +131,7 @@ class Symbol:
 
     Attributes:
         choices: the only values, ascending, from `low` to `high`, if there are few; otherwise empty.
+        is_bounded: False if `high` is the largest length that code can count to, and no bound that memory could be planned for.
     """
 
     name: str
@@ -130,6 +139,12 @@ class Symbol:
     high: int
     step: int = 1
     choices: tuple[int, ...] = ()
+    is_bounded: bool = True
+
+    @property
+    def typical(self) -> int:
+        """The upper bound, or a usual length without a bound: estimates compute with it."""
+        return self.high if self.is_bounded else max(self.low, _TYPICAL // self.step * self.step)
 
     @property
     def least(self) -> int:
@@ -142,13 +157,16 @@ class Symbol:
         if self.choices:
             *others, last = map(str, self.choices)
             return f"{', '.join(others)} or {last}" if others else last
-        return f"from {self.low} to {self.high}" + (f", in steps of {self.step}" if self.step > 1 else "")
+        last = f" to {self.high}" if self.is_bounded else " on"
+        return f"from {self.low}{last}" + (f", in steps of {self.step}" if self.step > 1 else "")
 
     @property
     def bounds(self) -> str:
         """The lengths, as the command line has them: `4<=seq<=64:4`, `batch=1|4|8`."""
         if self.choices:
             return f"{self.name}={'|'.join(map(str, self.choices))}"
+        if not self.is_bounded:
+            return self.name
         return f"{self.low}<={self.name}<={self.high}" + (f":{self.step}" if self.step > 1 else "")
 
     def __contains__(self, length: int) -> bool:
@@ -157,10 +175,10 @@ class Symbol:
         return self.low <= length <= self.high and length % self.step == 0
 
     def part(self, number: int, count: int) -> int:
-        """The length that is `number / count` of the way from the least to the greatest one, rounded down."""
+        """The length that is `number / count` of the way from the least to the greatest one, or a usual one, rounded down."""
         if self.choices:
             return self.choices[(len(self.choices) - 1) * number // count]
-        return self.low + (self.high - self.low) * number // count // self.step * self.step
+        return self.low + (self.typical - self.low) * number // count // self.step * self.step
 
     def lengths(self, low: int) -> Any:
         """All lengths from `low` on, as a vector of int64."""
@@ -173,7 +191,8 @@ class Symbol:
         step = math.lcm(self.step, step)
         low, high = -(-max(self.low, low) // step) * step, min(self.high, high) // step * step
         if not self.choices:
-            return Symbol(self.name, low, high, step) if low <= high else None
+            is_bounded = self.is_bounded or high + step <= self.high
+            return Symbol(self.name, low, high, step, is_bounded=is_bounded) if low <= high else None
         choices = [c for c in self.choices if low <= c <= high and c % step == 0]
         return choice_of(self.name, choices) if choices else None
 
@@ -465,6 +484,8 @@ class SymbolicInt(int):
             other = Fraction(other)
             difference = self * other.denominator - other.numerator
         elif isinstance(other, int):
+            if type(other) is int and abs(other) >= _EXACT and is_open(self):
+                return test(-other)  # runs check that all sizes are below
             difference = self - other
         else:
             return NotImplemented
@@ -563,6 +584,32 @@ def bound(value: int) -> int:
     if _count_points(symbols) > MOST_POINTS:
         return math.floor(interval(value)[1])
     return int(np.max(value.at(_grid(symbols))))
+
+
+def planned(value: int) -> int:
+    """The bytes or elements that memory is planned for: the greatest value, or the formula itself if nothing bounds its lengths."""
+    return value if is_open(value) else bound(value)
+
+
+def is_open(value: int) -> bool:
+    """True for a formula of a length that nothing bounds. Runs refuse lengths for which such a size is 2^62 or more."""
+    return isinstance(value, SymbolicInt) and not all(s.is_bounded for s in value.symbols())
+
+
+def at_typical(value: int) -> int:
+    """The value of an extent at the upper bounds of its lengths, and at usual ones without a bound."""
+    return value.at_bounds if isinstance(value, SymbolicInt) else value
+
+
+def upper(a: int, b: int) -> int:
+    """An extent that is no less than either of two that are not negative: one of them if it is never less than the other, else the sum of
+    the terms of both, each with its larger coefficient."""
+    if holds(operator.ge, a, b):
+        return a
+    if holds(operator.ge, b, a):
+        return b
+    ours, others = _terms(a), _terms(b)
+    return _simplest({m: max(ours.get(m, 0), others.get(m, 0)) for m in (*ours, *others)})
 
 
 def smaller(a: int, b: int) -> int:
@@ -695,7 +742,9 @@ def _signs(terms: frozenset[tuple[Monomial, int]]) -> set[int]:
     low, high = interval(value)
     symbols = sorted(value.symbols(), key=lambda s: s.name)
     if low > 0 or high < 0 or max(-low, high) >= _EXACT or _count_points(symbols) > MOST_POINTS:
-        return {s for s, possible in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if possible}
+        possible = {s for s, is_possible in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if is_possible}
+        exact = _signs_by_remainder(value) if len(possible) > 1 and is_open(value) else None
+        return possible if exact is None else possible & exact
     return {int(x) for x in np.unique(np.sign(value.at(_grid(symbols))))}
 
 
@@ -707,6 +756,91 @@ def _grows(value: int) -> bool:
     within = [x for a in parts for x in ((a.dividend, a.divisor) if isinstance(a, Quotient) else (a.first, a.second))]
     divisors = [a.divisor for a in parts if isinstance(a, Quotient)]
     return all(k >= 0 for k in value.terms.values()) and all(map(is_known, divisors)) and all(map(_grows, within))
+
+
+def _signs_by_remainder(value: SymbolicInt) -> set[int] | None:
+    """The signs of a formula whose quotients are all of one product n of lengths, by constants; None for others.
+
+    Such a formula is linear along n, n + p, n + 2 p, … for the period p, the product of the divisors inside each other: for each remainder,
+    the first value and the slope tell the signs.
+    """
+    m = _without_common_factors(value)
+    base = _base(m)
+    period = _period(m) if base is not None else None
+    if base is None or period is None or period > _LONGEST_PERIOD:
+        return None
+    far = _EXACT // (4 * _sum_of_coefficients(m))
+    low, high = (math.prod((s.low, s.high)[n] // s.step for s in base if isinstance(s, Symbol)) for n in (0, 1))
+    if low + 3 * period > far:
+        return None
+    n = np.arange(low, low + period, dtype=np.int64)
+    first, second, third = (_at_base(m, base, n + k * period) for k in range(3))
+    slope = second - first
+    if (third - second != slope).any():
+        return None
+    n = n[: max(1, min(high - low + 1, period))]
+    first, slope = np.broadcast_to(first, (period,))[: len(n)], np.broadcast_to(slope, (period,))[: len(n)]
+    last = first + slope * ((min(high, far) - n) // period)
+    last = np.where(slope != 0, slope, last) if high > far else last
+    begins, ends = np.sign(first), np.sign(last)
+    outcomes = {int(x) for x in (*np.unique(begins), *np.unique(ends))}
+    return outcomes | ({0} if (begins * ends < 0).any() else set())
+
+
+def _sum_of_coefficients(value: int) -> int:
+    """At least as much as a formula can be, divided by its base."""
+    total = 1
+    for m, k in _terms(value).items():
+        inside = [_sum_of_coefficients(a.dividend) for a in m if isinstance(a, Quotient)]
+        total += abs(k) * math.prod(inside)
+    return total
+
+
+def _without_common_factors(value: SymbolicInt) -> SymbolicInt:
+    """The formula without the lengths that are factors of all its terms: they are positive."""
+    common = list(next(iter(value.terms)))
+    for m in value.terms:
+        common = [a for n, a in enumerate(common) if common[: n + 1].count(a) <= m.count(a)]
+    factors = tuple(a for a in common if isinstance(a, Symbol) and a.low > 0)
+    if not factors:
+        return value
+    rest = {_without(m, factors): k for m, k in value.terms.items()}
+    return SymbolicInt(rest) if rest.keys() != {()} else value
+
+
+def _base(value: int) -> Monomial | None:
+    """The only product of lengths in a formula, and in its quotients; None if there are several, or atoms of other kinds."""
+    bases: set[Monomial] = set()
+    stack: list[int] = [value]
+    while stack:
+        for m in _terms(stack.pop()):
+            if all(isinstance(a, Symbol) for a in m):
+                bases |= {m} if m else set()
+            elif len(m) == 1 and isinstance(q := m[0], Quotient) and not isinstance(q.divisor, SymbolicInt):
+                stack.append(q.dividend)
+            else:
+                return None
+    return bases.pop() if len(bases) == 1 else None
+
+
+def _period(value: int) -> int:
+    """The period of a formula with a base: the divisors of quotients inside each other are factors of it."""
+    return math.lcm(*(_period(a.dividend) * a.divisor for m in _terms(value) for a in m if isinstance(a, Quotient)))
+
+
+def _at_base(value: int, base: Monomial, n: Any) -> Any:
+    """The values of a formula for values of its base."""
+    total: Any = 0
+    for m, k in _terms(value).items():
+        if m == base:
+            total = total + k * n
+        elif not m:
+            total = total + k
+        else:
+            (q,) = m
+            assert isinstance(q, Quotient)
+            total = total + k * (_at_base(q.dividend, base, n) // q.divisor)
+    return total
 
 
 def _count_points(symbols: Iterable[Symbol]) -> int:
@@ -723,7 +857,8 @@ def interval(value: int) -> tuple[Fraction, Fraction]:
     """A lower and an upper limit of the value.
 
     Each quotient x // d becomes (x - r) / d with a remainder r from 0 to d - 1, which keeps the relation between a length and its quotient;
-    each variable is counted from its lower limit, so that sums of products without negative terms have their least value there.
+    each variable is counted from its lower limit, so that sums of products without negative terms have their least value there. A quotient
+    is no less than 0 all the same.
     """
     if not isinstance(value, SymbolicInt):
         return Fraction(value), Fraction(value)
@@ -731,7 +866,36 @@ def interval(value: int) -> tuple[Fraction, Fraction]:
     for m, k in _relaxed(value).items():
         most = k * math.prod(width for _, width in m)
         low, high = low + min(most, Fraction(0)) if m else low + k, high + max(most, Fraction(0)) if m else high + k
+    if not is_open(value) or not _has_quotients(value):
+        return low, high
+    coarse = _by_atoms(value)
+    return max(low, coarse[0]), min(high, coarse[1])
+
+
+def _has_quotients(value: SymbolicInt) -> bool:
+    return any(isinstance(a, Quotient) for m in value.terms for a in m)
+
+
+def _by_atoms(value: SymbolicInt) -> tuple[Fraction, Fraction]:
+    """The limits as if quotients, which are not negative, did not depend on lengths."""
+    low = high = Fraction(0)
+    for m, k in value.terms.items():
+        ends = [_ends(a) for a in m]
+        least, most = (k * math.prod(e[n] for e in ends) for n in (0, 1))
+        low, high = low + min(least, most), high + max(least, most)
     return low, high
+
+
+def _ends(atom: Atom) -> tuple[Fraction, Fraction]:
+    """Limits of an atom, which is not negative."""
+    if isinstance(atom, Symbol):
+        return Fraction(atom.low // atom.step), Fraction(atom.high // atom.step)
+    if isinstance(atom, Minimum):
+        ends = interval(atom.first), interval(atom.second)
+        return min(e[0] for e in ends), min(e[1] for e in ends)
+    dividend, divisor = interval(atom.dividend), interval(atom.divisor)
+    least = math.floor(max(dividend[0], Fraction(0)) / divisor[1])
+    return Fraction(least), Fraction(math.floor(dividend[1] / max(divisor[0], Fraction(1))))
 
 
 def _relaxed(value: int) -> Relaxed:
@@ -860,7 +1024,7 @@ def _symbols(atom: Atom) -> set[Symbol]:
 def _high(atom: Atom, below: int) -> int:
     """The value of an atom at the upper bounds of the symbols, or at lengths that many below them."""
     if isinstance(atom, Symbol):
-        return max(atom.low // atom.step, atom.high // atom.step - below)
+        return max(atom.low // atom.step, atom.typical // atom.step - below)
     if isinstance(atom, Minimum):
         number = int.__int__ if below else _number_at_bounds
         return min(number(atom.first), number(atom.second))

@@ -95,6 +95,14 @@ class Reentrant(Protocol):
 
 
 @runtime_checkable
+class ReentrantAtAnyLength(Reentrant, Protocol):
+    """A compiled network whose workspace depends on lengths that nothing bounds."""
+
+    def arena_size(self, function: str, lengths: Sequence[int]) -> int:
+        """The bytes of workspace for these lengths, by the entry point's function for them. Raises ToolError for more than memory has."""
+
+
+@runtime_checkable
 class Stateful(Reentrant, Protocol):
     """A compiled network with states, in the memory of instances, which are given by their addresses."""
 

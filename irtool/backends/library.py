@@ -65,8 +65,8 @@ class CompiledFunctions:
         self._entries: dict[str, Any] = {}
         self._entries_in: dict[str, Any] = {}
 
-    def _function(self, symbol: str, arguments: Sequence[Any]) -> Any:
-        """The function of that name, which returns an int. Raises ToolError for a missing function."""
+    def _function(self, symbol: str, arguments: Sequence[Any], result: Any = ctypes.c_int) -> Any:
+        """The function of that name, which returns a value of that type. Raises ToolError for a missing function."""
         raise NotImplementedError
 
     def run(
@@ -90,6 +90,13 @@ class CompiledFunctions:
         size = arena_bytes + ALIGNMENT
         memory = np.empty(size, np.uint8)
         return Workspace(memory.ctypes.data, size, memory)
+
+    def arena_size(self, function: str, lengths: Sequence[int]) -> int:
+        """The bytes of workspace for these lengths, by the function of that name. Raises ToolError if memory has no addresses for as many."""
+        size = self._function(function, [ctypes.c_int64] * len(lengths), ctypes.c_size_t)(*lengths)
+        if not size:
+            raise ToolError(f"tensors and workspace for lengths of {', '.join(map(str, lengths))} exceed all memory")
+        return int(size)
 
     def run_in(
         self,
@@ -175,10 +182,10 @@ class Library(CompiledFunctions):
         if weights is not None:
             self._opened.load_once(weights, self._load_weights)
 
-    def _function(self, symbol: str, arguments: Sequence[Any]) -> Any:
+    def _function(self, symbol: str, arguments: Sequence[Any], result: Any = ctypes.c_int) -> Any:
         # A separate object: that of `getattr` is shared, and its types would be set while other threads call it.
         try:
-            return ctypes.CFUNCTYPE(ctypes.c_int, *arguments)((symbol, self._library))
+            return ctypes.CFUNCTYPE(result, *arguments)((symbol, self._library))
         except AttributeError:
             raise ToolError(f"the compiled library has no function {symbol}") from None
 

@@ -56,6 +56,8 @@ class EntryPoint:
     instance: InstanceMemory | None = None
     """The memory of what the entry keeps from one step to the next, which its functions take the address of before its tensors; None if
     it has no states."""
+    arena_size: str = ""
+    """The symbol of the function that gives the bytes of workspace for lengths; empty if they are a number. `run` does not exist then."""
 
     @property
     def tensors(self) -> tuple[Parameter, ...]:

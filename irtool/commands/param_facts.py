@@ -220,13 +220,13 @@ def _extent(text: str, item: str) -> Extent | None:
 
 
 def _dims(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, Extent]:
-    """Names and extents in `NAME=1`, `NAME<=512`, `8<=NAME<=512:8`, `NAME=1|4|8` and `NAME=past+seq`, also several with commas between them."""
+    """Names and extents in `NAME`, `NAME=1`, `NAME<=512`, `8<=NAME<=512:8`, `NAME=1|4|8` and `NAME=past+seq`, also several with commas between them."""
     from ..diagnostics import UsageError
 
     result: dict[str, Extent] = {}
     for item in items:
         parts = item.split(",")
-        for part in parts if all(re.search(r"\S\s*<?=\s*\S", p) for p in parts) else [item]:
+        for part in parts if all(re.search(r"\S\s*<?=\s*\S|^\s*[A-Za-z_][\w.]*\s*$", p) for p in parts) else [item]:
             name, extent = _dim(part)
             if name in result:
                 raise UsageError(f"--dim is given twice for {name}", code=ClashingOptions)
@@ -247,7 +247,11 @@ def _dim(item: str) -> tuple[str, Extent]:
                 f"cannot read the dimension {item!r}", help="write NAME=1, NAME<=512 or NAME=1|4|8", code=BadValue
             )
         return length.name, length
-    name, _, extent = item.rpartition("=")
+    name, equals, extent = item.rpartition("=")
+    if not equals and re.fullmatch(r"\s*[A-Za-z_][\w.]*\s*", item):
+        from ..driver.extents import Length
+
+        return item.strip(), Length(item.strip())
     if name and not extent.strip().isdecimal():
         from ..driver.extent_formulas import read_formula
 
@@ -344,7 +348,7 @@ _SHAPE = click.option(
     callback=_shapes,
     metavar="NAME=1,3,224,224",
     help="Shape of a dynamic or untyped parameter, also as 1x3x224x224; t.0=4 for a tuple field. "
-    "x=?<=8,512 or x=batch<=8,512: the run decides an extent, up to a bound; x=3,h<=256:4 in steps of 4; x=past+seq of others.",
+    "x=?<=8,512 or x=batch<=8,512: the run decides an extent, up to a bound, x=?,512 without one; x=3,h<=256:4 in steps of 4; x=past+seq of others.",
 )
 _DIM = click.option(
     "--dim",
@@ -354,7 +358,7 @@ _DIM = click.option(
     metavar="NAME=1",
     help="Extent of a dimension that has a name in an ONNX model, or in the text that `import` wrote; "
     "NAME<=512 or 2<=NAME<=512: the run decides it, within these bounds; 8<=NAME<=512:8 in steps of 8; NAME=1|4|8: one of these, each with "
-    "kernels of its own. Repeatable.",
+    "kernels of its own; NAME alone: without a bound. Repeatable.",
 )
 _VALUE = click.option(
     "--value",

@@ -1,8 +1,8 @@
 """Extents as users write them: numbers, and lengths that a run decides within bounds.
 
-    8   ?<=8   batch<=8   2<=batch<=8   batch   h<=256:4   batch=1|4|8   4*h<=256   past+seq
+    8   ?   ?<=8   batch   batch<=8   2<=batch<=8   h<=256:4   batch=1|4|8   4*h<=256   past+seq
 
-A name stands for one length wherever it appears: its bounds are said once, or equally each time. `h<=256:4` are the multiples of 4,
+A name stands for one length wherever it appears: its bounds are said once, or equally each time; a length without them has none. `h<=256:4` are the multiples of 4,
 `batch=1|4|8` these three lengths alone.
 """
 
@@ -15,11 +15,8 @@ from dataclasses import dataclass, replace
 from ..backends.base import length_names
 from ..diagnostics import UsageError, nearest
 from ..ir import Module
-from ..symbolic_int import Symbol, choice_of, extent_of
+from ..symbolic_int import LARGEST, Symbol, choice_of, extent_of
 from .extent_formulas import NAME, Formula, read_formula
-
-LARGEST = (1 << 31) - 1
-"""The largest bound: loops of kernels count in 32 bits."""
 
 ANONYMOUS = "?"
 _CHOICES = re.compile(r"(?:([^<>=|]+)=)?\s*(\d+(?:\s*\|\s*\d+)+)\s*", re.ASCII)
@@ -44,6 +41,11 @@ class Length:
             return choice_of(self.name, self.choices)
         low = self.step if self.low is None else self.low
         return None if self.high is None else Symbol(self.name, low, self.high, self.step)
+
+    @property
+    def unbounded(self) -> Symbol:
+        """The length with the largest bound that code can count to."""
+        return Symbol(self.name, 1, LARGEST, is_bounded=False)
 
     def __str__(self) -> str:
         if self.choices:
@@ -120,13 +122,13 @@ def read_extent(text: str) -> Extent | None:
     """An extent of a shape: a number, `?<=8`, `batch<=8`, `1|4|8`, `4*h<=256`, or a name or formula of lengths that have their bounds elsewhere; None
     for another text.
 
-    Raises UsageError for impossible bounds, and for `?` alone.
+    Raises UsageError for impossible bounds.
     """
     text = text.strip()
     if text.isdecimal():
         return int(text)
     if text == ANONYMOUS:
-        raise UsageError("? alone has no bound, and the memory of a build is planned for one", help="write ?<=512")
+        return Length(ANONYMOUS)
     if re.fullmatch(NAME, text, re.ASCII):
         return Length(text)
     if (formula := read_formula(text)) is not None:
@@ -157,7 +159,7 @@ Dims = Mapping[str, Extent]
 def settle_lengths(shapes: Shapes, dims: Dims) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
     """Shapes and extents by name, with a symbolic extent for each length.
 
-    Raises UsageError for a length whose bounds are said nowhere, or differ.
+    A length whose bounds are said nowhere has none. Raises UsageError for bounds that differ.
     """
     named = {n: tuple(_named(d, f"{n}_{axis}") for axis, d in enumerate(s)) for n, s in shapes.items()}
     bounds: dict[str, Length] = {}
@@ -174,13 +176,9 @@ def settle_lengths(shapes: Shapes, dims: Dims) -> tuple[dict[str, tuple[int, ...
     for name, d in bounds.items():
         if name in numbers:
             raise UsageError(f"{name} is {numbers[name]} and a length of the run: {d}", help="give it one or the other")
-        if d.symbol is None:
-            raise UsageError(
-                f"{name} has no bound, and the memory of a build is planned for one", help=f"write {name}<=512"
-            )
     names = length_names(bounds)
-    symbols = {n: d.symbol for n, d in bounds.items()}
-    extents: dict[str, int] = {n: extent_of(replace(s, name=names[n])) for n, s in symbols.items() if s is not None}
+    symbols = {n: d.symbol or d.unbounded for n, d in bounds.items()}
+    extents: dict[str, int] = {n: extent_of(replace(s, name=names[n])) for n, s in symbols.items()}
     extents |= numbers
 
     def settled(d: Extent) -> int:
@@ -199,7 +197,7 @@ def _named(d: Extent, place: str) -> Extent:
 def read_given(
     shapes: Mapping[str, Sequence[int | str]], dims: Mapping[str, int | str]
 ) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
-    """The same for numbers and texts by name: `{"x": ("?<=8", 512)}`, `{"seq": "<=512", "batch": "1|4|8"}`. Raises UsageError for other texts."""
+    """The same for numbers and texts by name: `{"x": ("?<=8", 512)}`, `{"seq": "<=512", "batch": "1|4|8", "rows": "?"}`. Raises UsageError for other texts."""
     return settle_lengths(
         {n: tuple(_read(d, n, read_extent) for d in s) for n, s in shapes.items()},
         {
@@ -215,6 +213,8 @@ def _dim_reader(name: str) -> Callable[[str], Length | Formula | None]:
     def read(text: str) -> Length | Formula | None:
         if (choices := _read_choices(text)) is not None and choices.name == ANONYMOUS:
             return replace(choices, name=name)
+        if text.strip() == ANONYMOUS:
+            return Length(name)
         length = read_bounds(text)
         return read_formula(text) if length is None else length if length.name == name else None
 

@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from ..diagnostics import IrError
 from ..ir.mistakes import ValueDoesNotFit
-from ..symbolic_int import Symbol, SymbolicInt, symbol_of, symbols_of, value_at
+from ..symbolic_int import MOST_POINTS, Symbol, SymbolicInt, symbol_of, symbols_of, value_at
 from ..tir.program import StateLength
 
 
@@ -185,6 +185,21 @@ def _solve(formula: SymbolicInt, symbol: Symbol, values: Mapping[Symbol, int], e
     """The least length with that extent; None without one."""
     import numpy as np
 
+    if symbol.high // symbol.step > MOST_POINTS and not symbol.choices:
+        return _solve_monotone(formula, symbol, values, extent)
     lengths = symbol.lengths(symbol.least)
     (equal,) = np.nonzero(np.broadcast_to(formula.at({**values, symbol: lengths}), lengths.shape) == extent)
     return int(lengths[equal[0]]) if len(equal) else None
+
+
+def _solve_monotone(formula: SymbolicInt, symbol: Symbol, values: Mapping[Symbol, int], extent: int) -> int | None:
+    """The same for a length with many values, and a formula that grows with it: by bisection."""
+    low, high = 0, symbol.high // symbol.step
+    while low < high:
+        middle = (low + high) // 2
+        if formula.at({**values, symbol: middle * symbol.step}) < extent:
+            low = middle + 1
+        else:
+            high = middle
+    length = low * symbol.step
+    return length if length >= symbol.least and formula.at({**values, symbol: length}) == extent else None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..diagnostics import Diagnostic, InternalError, IrError, Span
 from ..ir import Call, Function, Module, Op, post_order
 from ..lower import lower_module
-from ..symbolic_int import bound
+from ..symbolic_int import at_typical, planned
 from ..tir.program import Program, RunKernel, Slot, steps
 from ..tir.vector_target import USUAL
 from .mistakes import Oversized
@@ -52,13 +52,13 @@ def refuse_oversized(program: Program, prepared: Module) -> None:
         function = prepared.functions.get(f.name)
         spans = {p.name: p.span for p in function.params} if isinstance(function, Function) else {}
         for s in f.params:
-            if bound(s.nbytes) > LARGEST:
+            if _bytes(s) > LARGEST:
                 name = s.name if s.name in spans else s.name.rpartition("_")[0]
                 problems[_oversized(f"the parameter %{s.name} of @{f.name}", s, spans.get(name))] = None
         for step in steps(f.body):
             if isinstance(step, RunKernel):
                 operator = (step.kernel.operators or ("a value",))[-1]
-                large = [s for slot in step.outputs if bound((s := slot.resolve()).nbytes) > LARGEST]
+                large = [s for slot in step.outputs if _bytes(s := slot.resolve()) > LARGEST]
                 problems.update(
                     {replace(_oversized(f"{operator} in @{f.name}", s), subject=operator): None for s in large}
                 )
@@ -66,9 +66,14 @@ def refuse_oversized(program: Program, prepared: Module) -> None:
         raise IrError(list(problems))
 
 
+def _bytes(slot: Slot) -> int:
+    """The bytes of a tensor at the upper bounds, and at usual lengths without bounds."""
+    return at_typical(planned(slot.nbytes))
+
+
 def _oversized(what: str, slot: Slot, span: Span | None = None) -> Diagnostic:
     shape = ", ".join(map(str, slot.shape))
-    message = f"{what} is {slot.dtype}[{shape}], {bound(slot.nbytes)} bytes: too large for any memory"
+    message = f"{what} is {slot.dtype}[{shape}], {_bytes(slot)} bytes: too large for any memory"
     return Diagnostic(message, span, code=Oversized)
 
 

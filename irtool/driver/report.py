@@ -9,7 +9,7 @@ from typing import Any
 
 from ..backends.base import EntryPoint, Sources, entry_points
 from ..post_order import in_post_order
-from ..symbolic_int import Symbol, SymbolicInt, bound
+from ..symbolic_int import Symbol, SymbolicInt, at_typical, is_known, planned
 from ..tir import dtypes
 from ..tir.kernel import StageChoice, part_bytes
 from ..tir.pools import locate, pool_record
@@ -50,7 +50,8 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
     entry = written.entries[0]
     return {
         "name": name,
-        "arena_bytes": written.arena_bytes,
+        "arena_bytes": at_typical(written.arena_bytes),
+        **_arena_formula(written),
         "arena_lower_bound": program.live_bytes,
         "workspace_pools": _pools(program),
         "stack_bytes": stack_bytes(program),
@@ -66,7 +67,8 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
                 "run_with": e.run_with,
                 "inputs": _inputs(e),
                 "outputs": _outputs(e),
-                "frame_bytes": e.function.frame_bytes,
+                "frame_bytes": at_typical(e.function.frame_bytes),
+                **({"arena_size": e.arena_size} if e.arena_size else {}),
             }
             for e in written.entries
         },
@@ -80,9 +82,9 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
                 "strategy": k.choice.strategy,
                 "reason": k.choice.reason,
                 "stages": [_stage_report(s) for s in k.choice.stages],
-                "macs": bound(k.macs),
+                "macs": _number(k.macs),
                 "calls": counts[k],
-                "workspace_bytes": k.workspace,
+                "workspace_bytes": at_typical(k.workspace),
             }
             for k in program.kernels
         ],
@@ -95,13 +97,23 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
     }
 
 
+def _arena_formula(written: Sources) -> dict[str, Any]:
+    """The workspace as a formula of the lengths, if nothing bounds some of them; other sizes are those at usual lengths then."""
+    return {} if is_known(written.arena_bytes) else {"arena_formula": str(written.arena_bytes)}
+
+
+def _number(size: int) -> int:
+    """A size at the upper bounds of lengths, and at usual lengths without bounds."""
+    return at_typical(planned(size))
+
+
 def _macs(program: Program, runs: Mapping[str, Sequence[RunKernel]]) -> int:
-    total = bound(sum(r.kernel.macs for rs in runs.values() for r in rs))
+    total = _number(sum(r.kernel.macs for rs in runs.values() for r in rs))
     below: dict[type, Any] = {str: lambda name: tuple(calls(program.functions[name]))}
     for f in program.functions.values():
         chosen = [s for s in steps(f.body) if isinstance(s, Branch) and isinstance(s.cond, LengthIs)]
         cases = dict.fromkeys(s.function for s in steps(chosen) if isinstance(s, CallFunction))
-        sums = [bound(sum(r.kernel.macs for n in in_post_order(below, [c]) for r in runs[n])) for c in cases]
+        sums = [_number(sum(r.kernel.macs for n in in_post_order(below, [c]) for r in runs[n])) for c in cases]
         total -= sum(sums) - max(sums, default=0)
     return total
 
@@ -118,7 +130,8 @@ def _lengths(program: Program) -> dict[str, Any]:
 def _about(symbol: Symbol) -> dict[str, Any]:
     step = {"step": symbol.step} if symbol.step > 1 else {}
     choices = {"choices": list(symbol.choices)} if symbol.choices else {}
-    return {"name": symbol.name, "low": symbol.low, "high": symbol.high, **step, **choices}
+    high = {"high": symbol.high} if symbol.is_bounded else {"usual": symbol.typical}
+    return {"name": symbol.name, "low": symbol.low, **high, **step, **choices}
 
 
 def _states(entry: EntryPoint) -> dict[str, Any]:
@@ -195,7 +208,7 @@ def _tensor(slot: Slot, name: str, c_name: str) -> dict[str, Any]:
         "c_name": c_name,
         "shape": _shape(slot.shape),
         "dtype": slot.dtype,
-        "bytes": bound(slot.nbytes),
+        "bytes": _number(slot.nbytes),
     }
 
 
@@ -228,8 +241,8 @@ def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
             "name": s.name,
             "dtype": s.dtype,
             "shape": _shape(s.shape),
-            "offset": s.offset,
-            "bytes": bound(s.nbytes),
+            "offset": at_typical(s.offset or 0),
+            "bytes": _number(s.nbytes),
             "first_step": first,
             "last_step": last,
         }
@@ -243,7 +256,7 @@ def _scratch(function: str, s: RunKernel, b: Buffer, step: int) -> dict[str, Any
         "name": f"{s.kernel.name}.{b.name}",
         "dtype": b.dtype,
         "shape": _shape(b.shape),
-        "offset": s.workspace + _offsets(s)[b],
+        "offset": at_typical(s.workspace + _offsets(s)[b]),
         "bytes": _bytes(s, b),
         "first_step": step,
         "last_step": step,
@@ -253,7 +266,7 @@ def _scratch(function: str, s: RunKernel, b: Buffer, step: int) -> dict[str, Any
 def _bytes(s: RunKernel, b: Buffer) -> int:
     """The bytes of a buffer in the workspace: a part for each thread, if it is a thread's own."""
     assert s.kernel.placement is not None
-    return part_bytes(b) * s.kernel.placement.threads if b.scope == Scope.THREAD else bound(b.nbytes)
+    return at_typical(part_bytes(b)) * s.kernel.placement.threads if b.scope == Scope.THREAD else _number(b.nbytes)
 
 
 def _offsets(s: RunKernel) -> dict[Buffer, int]:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from ..backends.base import Reentrant, Runnable, Stateful
+from ..backends.base import Reentrant, ReentrantAtAnyLength, Runnable, Stateful
 from ..diagnostics import UsageError
 
 
@@ -94,6 +94,9 @@ class Serving:
                 if lengths:
                     return self._network.run(inputs, outputs, entry["run"], lengths)
                 return self._network.run(inputs, outputs, entry["run"])
+        if sizes := entry.get("arena_size"):
+            assert isinstance(self._network, ReentrantAtAnyLength) and run_with is not None
+            return self._run_in_any(self._network, inputs, outputs, run_with, sizes, lengths)
         workspace = self._workspace(self._reentrant)
         try:
             # A build by an irtool that did not say has one name only.
@@ -101,5 +104,27 @@ class Serving:
                 self._reentrant.run_in(workspace, inputs, outputs, run_with or f"{entry['run']}_with", lengths)
             else:
                 self._reentrant.run_in(workspace, inputs, outputs, run_with or f"{entry['run']}_with")
+        finally:
+            self._free.append(workspace)
+
+    def _run_in_any(
+        self,
+        network: ReentrantAtAnyLength,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        run_with: str,
+        arena_size: str,
+        lengths: Sequence[int],
+    ) -> None:
+        """A run in a workspace of as many bytes as these lengths need: one that is large enough, or a new one in its place."""
+        size = network.arena_size(arena_size, lengths)
+        try:
+            workspace = self._free.pop()
+        except IndexError:
+            workspace = network.workspace(size)
+        if workspace[1] < size:
+            workspace = network.workspace(size)
+        try:
+            network.run_in(workspace, inputs, outputs, run_with, lengths)
         finally:
             self._free.append(workspace)

@@ -10,11 +10,12 @@ and so is the scratch memory of a kernel.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from ..diagnostics import IrError
-from ..symbolic_int import bound
+from ..symbolic_int import holds, planned
 from ..tir.cycles import components
 from ..tir.kernel import Kernel
 from ..tir.mistakes import PoolsTooSmall
@@ -40,8 +41,11 @@ from ..tir.program import (
 )
 from ..tir.region import RegionStep
 from ..tir.stmt import Buffer
+from ..tir.symbols import has_open_lengths, symbols_of_entries
 from .late_errors import keep_outputs_of_errors
+from .mistakes import DynamicShape
 from .placing import ALIGNMENT, Interval, align, largest_live, place
+from .placing_formulas import place_formulas
 from .pools import place_in_pools
 from .sharing import Moves, share_in_place, share_moved
 from .states import settle_states
@@ -63,9 +67,12 @@ def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) 
     may_end_early = uses_region or bool(program.failures)
     if pools and uses_region:
         raise _region_in_pools(program)
+    if has_open_lengths(program):
+        _refuse_open_lengths(program)
     keep_outputs_of_errors(program)
     workspaces = {kernel: plan_workspace(kernel, threads) for kernel in program.kernels}
-    scattered = {kernel for kernel, runs in runs_of(program).items() if len(runs) == 1} if not pools else set()
+    keeps_kernels = bool(pools) or has_open_lengths(program)
+    scattered = {kernel for kernel, runs in runs_of(program).items() if len(runs) == 1} if not keeps_kernels else set()
     edges = {name: calls(f) for name, f in program.functions.items()}
     _choose_spread(program, edges)
     for group in components(edges):
@@ -101,6 +108,30 @@ def _region_in_pools(program: Program) -> IrError:
         help="build it without workspace pools: with one arena",
         code=PoolsTooSmall,
     )
+
+
+def _refuse_open_lengths(program: Program) -> None:
+    """Raises IrError if lengths without bounds go with memory of a known size."""
+    what = (
+        "workspace pools have"
+        if program.pools
+        else "the region of data and recursion has"
+        if program.uses_region
+        else ""
+    )
+    name = next(n for n in program.entry_names if program.functions[n].states) if _has_states(program) else ""
+    what = what or (f"the states of @{name} have" if name else "")
+    if what:
+        length = next(s.name for s in symbols_of_entries(program) if not s.is_bounded)
+        raise IrError(
+            f"{what} a known size, and nothing bounds the length {length}",
+            help=f"give it a bound: --dim '{length}<=512'",
+            code=DynamicShape,
+        )
+
+
+def _has_states(program: Program) -> bool:
+    return any(program.functions[n].states for n in program.entry_names)
 
 
 def _no_room(program: Program, function: HostFunction, buffer: str, size: int) -> IrError:
@@ -170,7 +201,7 @@ class _Frame:
         """Chooses the offsets; the bytes of the frame, and the most of them that are alive at one time."""
         f = self.function
         if not self.program.pools:
-            return place(items)
+            return place_formulas(items)
         f.live_bytes = largest_live(items)
         if not f.in_pools:
             return place(items)
@@ -248,7 +279,7 @@ class _Frame:
     def _touch(self, slot: Slot, time: int, reads: bool = False) -> None:
         slot = slot.resolve()
         if slot.kind == TEMP:
-            interval = self.intervals.setdefault(slot, Interval(align(bound(slot.nbytes)), time, time))
+            interval = self.intervals.setdefault(slot, Interval(align(planned(slot.nbytes)), time, time))
             interval.first = min(interval.first, time)
             interval.last = max(interval.last, time)
             if reads:
@@ -298,5 +329,6 @@ def _note_overlaps(s: RunKernel, stages: Stages) -> None:
         if a.kind != TEMP or b.kind != TEMP:
             continue
         assert a.offset is not None and b.offset is not None
-        if a.offset < b.offset + align(bound(b.nbytes)) and b.offset < a.offset + align(bound(a.nbytes)):
+        ends = a.offset + align(planned(a.nbytes)), b.offset + align(planned(b.nbytes))
+        if not holds(operator.ge, a.offset, ends[1]) and not holds(operator.ge, b.offset, ends[0]):
             overlaps.append((i, o))

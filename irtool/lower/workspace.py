@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..symbolic_int import bound
+from ..symbolic_int import planned
 from ..tir.expr import Load, post_order
 from ..tir.kernel import Kernel, Placement, part_bytes
 from ..tir.stmt import Allocate, Buffer, Scope, Seq, Stmt, Store, expressions, pre_order
-from .placing import Interval, align, place
+from .placing import Interval, align
+from .placing_formulas import place_formulas
 
 _IN_WORKSPACE = (Scope.GLOBAL, Scope.THREAD)
 
@@ -60,9 +61,9 @@ def plan_workspace(kernel: Kernel, threads: int = 1) -> Workspace:
     tops = _top_level(kernel.body)
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
-    planned, written = {*allocated, *kernel.params}, {*kernel.params}
+    tracked, written = {*allocated, *kernel.params}, {*kernel.params}
     for clock, top in enumerate(tops):
-        touched, stored = _touched(top, planned)
+        touched, stored = _touched(top, tracked)
         written |= stored
         for b in touched:
             if b not in written:
@@ -71,9 +72,9 @@ def plan_workspace(kernel: Kernel, threads: int = 1) -> Workspace:
             last[b] = clock
     for b in allocated:
         if b in first:
-            size = part_bytes(b) * threads if b.scope == Scope.THREAD else bound(b.nbytes)
+            size = part_bytes(b) * threads if b.scope == Scope.THREAD else planned(b.nbytes)
             intervals[b] = Interval(align(size), first[b], last[b])
-    total, _ = place(list(intervals.values()))
+    total, _ = place_formulas(list(intervals.values()))
     used = list(intervals.values())
     stages = Stages(
         max(1, len(tops)),

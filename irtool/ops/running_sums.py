@@ -22,6 +22,7 @@ from typing import Any
 
 from .. import te
 from ..deferred import np
+from ..symbolic_int import is_open
 from .dtypes import is_float
 from .long_sums import LONGEST
 
@@ -36,7 +37,7 @@ def levels(extent: Any, dtype: str) -> int:
     """
     if not is_float(dtype):
         return 1
-    if not isinstance(extent, int):
+    if not isinstance(extent, int) or is_open(extent):
         return 3
     count = 1
     while extent > LONGEST:

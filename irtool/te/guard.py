@@ -6,7 +6,9 @@ loop nests (`irtool.tir.verify`) refuses a read whose index it cannot bound.
 
 from __future__ import annotations
 
-from ..symbolic_int import is_known
+import operator
+
+from ..symbolic_int import holds, is_known
 from ..symbolic_int import maximum as greater_extent
 from ..tir import dtypes
 from ..tir.expr import Expr, Operand, as_expr, cast, const, floormod, maximum, minimum
@@ -24,7 +26,7 @@ def clip_index(index: Operand, extent: int) -> Expr:
         expr = minimum(maximum(expr, const(0.0, expr.dtype)), limit)
     position = _widened(expr)
     low, high = dtypes.int_range(position.dtype)
-    if last < high:
+    if not holds(operator.ge, last, high):
         position = minimum(position, const(last, position.dtype))
     if low < 0:
         position = maximum(position, const(0, position.dtype))

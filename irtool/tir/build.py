@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..symbolic_int import SymbolicInt, Undecided, signs
+from ..symbolic_int import SymbolicInt, Undecided, is_open, signs
 from . import dtypes
 from .nodes import Binary, Cast, Const, Expr, Not, Operand, Select
 
@@ -21,7 +21,7 @@ def const(value: int | float | bool, dtype: str | None = None) -> Const:
         if isinstance(value, bool):
             dtype = "bool"
         elif isinstance(value, int):
-            dtype = "int32" if -(1 << 31) <= value < 1 << 31 else "int64"
+            dtype = "int32" if is_open(value) or -(1 << 31) <= value < 1 << 31 else "int64"
         else:
             dtype = "float32"
     if value.__class__ is SymbolicInt:
@@ -68,7 +68,7 @@ def _literal_beside(value: Any, other: Any) -> Expr:
         return const(value, "float32")
     if dtype == "bool":
         return const(value)
-    if isinstance(value, int) and dtypes.is_int(dtype):
+    if isinstance(value, int) and dtypes.is_int(dtype) and not is_open(value):  # kernels count open lengths in 64 bits
         low, high = dtypes.int_range(dtype)
         if not low <= value <= high and not dtypes.is_unsigned(dtype):
             return const(value, "int64")

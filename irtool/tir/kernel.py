@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..symbolic_int import bound
+from ..symbolic_int import planned
 from .expr import Var
 from .forms import AnyForm, Steps, buffers_read, nest_of, stores_of, with_workspace
 from .memory import CACHE_LINE
@@ -61,7 +61,7 @@ class Placement:
 
 def part_bytes(b: Buffer) -> int:
     """The bytes of a thread's part of a buffer in the workspace: full cache lines, so that no two threads write to one."""
-    return -(-bound(b.nbytes) // CACHE_LINE) * CACHE_LINE
+    return -(-planned(b.nbytes) // CACHE_LINE) * CACHE_LINE
 
 
 class Kernel(PrimFunc):

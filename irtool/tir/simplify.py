@@ -18,7 +18,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..symbolic_int import Undecided, as_integer, bound, greatest, greatest_common_divisor, holds, least
+from ..symbolic_int import Undecided, as_integer, bound, greatest, greatest_common_divisor, holds, is_open, least
 from . import dtypes
 from .expr import (
     QUOTIENTS,
@@ -122,7 +122,7 @@ class Simplifier:
             return _WHOLE
         whole: Range = dtypes.int_range(e.dtype)
         low, high = self._exact(e)
-        return (low, high) if holds(operator.le, whole[0], low) and holds(operator.le, high, whole[1]) else whole
+        return (low, high) if _is_within(low, high, whole) else whole
 
     def _exact(self, e: Expr) -> Range:
         """The range as if integers were unbounded (of parts that themselves keep within their dtype)."""
@@ -191,7 +191,7 @@ class Simplifier:
         self.range(e)
         whole = dtypes.int_range(e.dtype)
         low, high = self._exact(e)
-        return holds(operator.le, whole[0], low) and holds(operator.le, high, whole[1])
+        return _is_within(low, high, whole)
 
     # -- linear forms --------------------------------------------------------------------------------------------------
 
@@ -308,7 +308,7 @@ class Simplifier:
     def _fits(self, form: Linear, dtype: str) -> bool:
         low, high = self._form_range(form)
         whole = dtypes.int_range(dtype)
-        return holds(operator.le, whole[0], low) and holds(operator.le, high, whole[1])
+        return _is_within(low, high, whole)
 
     # -- rules ---------------------------------------------------------------------------------------------------------
 
@@ -462,6 +462,12 @@ def _is_infinite(limit: float) -> bool:
     return isinstance(limit, float) and math.isinf(limit)
 
 
+def _is_within(low: float, high: float, whole: Range) -> bool:
+    """True if a dtype of that range holds these limits. Those of lengths without bounds are of indices, which are computed in 64 bits."""
+    fits_below = (isinstance(low, int) and is_open(low)) or holds(operator.le, whole[0], low)
+    return fits_below and ((isinstance(high, int) and is_open(high)) or holds(operator.le, high, whole[1]))
+
+
 def _either(compare: Callable[[float, float], bool], a: float, b: float) -> float:
     """The closer one of two upper or of two lower limits; the first if the run decides, since each of them is a limit."""
     return b if holds(compare, b, a) else a
@@ -469,4 +475,4 @@ def _either(compare: Callable[[float, float], bool], a: float, b: float) -> floa
 
 def _wrapped(k: int, dtype: str) -> int:
     """A coefficient as its dtype holds it."""
-    return k if -0x80000000 <= k <= 0x7FFFFFFF else const(k, dtype).int_value
+    return k if is_open(k) or -0x80000000 <= k <= 0x7FFFFFFF else const(k, dtype).int_value

@@ -59,6 +59,11 @@ def symbols_of_entries(program: Program) -> list[Symbol]:
     return list(dict.fromkeys(symbols))
 
 
+def has_open_lengths(program: Program) -> bool:
+    """True if nothing bounds some length: memory is not of a known size then."""
+    return not all(s.is_bounded for s in symbols_of_entries(program))
+
+
 def lengths_of_values(program: Program) -> list[Symbol]:
     """The symbols that steps set from values."""
     return list(dict.fromkeys(s for f in program.functions.values() for s in f.lengths))

@@ -339,8 +339,6 @@ def test_any_name_of_a_length_is_an_identifier(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("shapes", "dims", "message"),
     [
-        ({"x": ("?", 6)}, {}, "has no bound"),
-        ({"x": ("n", 6)}, {}, "n has no bound"),
         ({"x": ("n<=0", 6)}, {}, "the bound of n is 0"),
         ({"x": ("n<=-3", 6)}, {}, "the bound of n is -3"),
         ({"x": ("n<=many", 6)}, {}, "'many' is no bound"),

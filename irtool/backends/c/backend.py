@@ -14,6 +14,7 @@ from ...selection.kernel import Selection
 from ...selection.teams import runs_in_teams
 from ...tir.pools import Pool, pool_record
 from ...tir.program import Program
+from ...tir.symbols import has_open_lengths
 from ...tir.vector_target import MOST_THREADS
 from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
@@ -244,6 +245,8 @@ class C(Backend):
         objects = None
         if request.folder is not None and request.emit in _TARGETS:
             objects = request.resources.enter_context(Objects(self.compiler, request.folder))
+        if has_open_lengths(program):
+            self._refuse_bounds(request.emit)
         text = self.translate(program, name, objects, request.folder)
         entry = text.entries[0]
         if entry.function.values is not None:
@@ -306,6 +309,15 @@ class C(Backend):
             raise UsageError(
                 f"{takers[0]} has no values of data types, which this network takes or gives: its inputs and outputs are tensors",
                 help="build a library or C, whose header has functions that make values and take them apart",
+            )
+
+    def _refuse_bounds(self, emit: str) -> None:
+        """Raises UsageError for an output that needs bounds of lengths."""
+        what = "a program (emit=exe)" if emit == "exe" else "an archive (emit=mlf)" if emit == "mlf" else ""
+        what = what or ("a test bench" if self.testbench else "TVM's interface" if self.api == "tvm" else "")
+        if what:
+            raise UsageError(
+                f"{what} has memory of known sizes, and needs bounds of all lengths", help="--dim 'seq<=512'"
             )
 
     def timing(self, program: Program, conditions: TimingConditions) -> TimingJob:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...symbolic_int import is_known
 from ...tir.pools import locate
 from ...tir.program import HostFunction
 
@@ -51,4 +52,6 @@ class Frame:
     def check(self) -> str:
         """The statement that rejects an arena that is too small; empty for pools, which the caller checks."""
         size = self.function.frame_bytes
-        return f"  if ((size_t)({END} - {ARENA}) < {size}u) return 1;" if size and not self.function.in_pools else ""
+        if not size or self.function.in_pools:
+            return ""
+        return f"  if ((size_t)({END} - {ARENA}) < {f'{size}u' if is_known(size) else f'(size_t)({size})'}) return 1;"

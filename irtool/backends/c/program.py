@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -12,6 +13,7 @@ from typing import Any
 from ...selection.nests import computes_in_floats
 from ...selection.teams import runs_in_teams, shared_work
 from ...steps import counted
+from ...symbolic_int import upper
 from ...tir import dtypes
 from ...tir.native_halves import HALF
 from ...tir.pools import Pool
@@ -33,6 +35,7 @@ from ..interface.symbols import constant_symbol, kernel_symbol
 from ..interface.tables import uses_objects
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
 from . import opaque, weights
+from .arena_size import define_arena_size
 from .banner import Origin
 from .constant_pools import ConstantPool, ConstantPools
 from .hosting import HostWriter
@@ -177,8 +180,8 @@ class _Writer:
                 for k in v.kernels:
                     self.units.add(v, k)
         self.pools = workspace_pools([v.program for v in self.variants], name, self.names)
-        self.arena_bytes = sum(p.bytes for p in self.pools) or max(
-            arena_bytes(v.program, options.region_size) for v in self.variants
+        self.arena_bytes = sum(p.bytes for p in self.pools) or functools.reduce(
+            upper, (arena_bytes(v.program, options.region_size) for v in self.variants)
         )
         self.stack_bytes = max(stack_bytes(v.program) for v in self.variants)
         split = [f"{name}_weights.c"] if self.keep == weights_file.SPLIT else []
@@ -203,7 +206,8 @@ class _Writer:
         mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
         top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
         choice = [choose_level(self.name, self.levels)] if higher else []
-        body = [*constants.inside, host, *choice, *storages(self.name, self.pools, self.arena_bytes), runs]
+        own = [] if entries[0].arena_size else storages(self.name, self.pools, self.arena_bytes)
+        body = [*constants.inside, host, *choice, *own, runs]
         tools = self._tools([(v, k) for v in self.variants for k in v.kernels])
         kernels = [line for v in self.variants for line in section(v, v.kernels)]
         plain = [*top, *tools, *kernels, *body]
@@ -428,7 +432,12 @@ class _Writer:
             parameters = ", ".join([e.declarations, *writer.memory])
             before += f"static int {step}({parameters}) {{\n{last}}}\n\n"
             last = store_lengths(e, f"{step}({', '.join([e.arguments, *writer.handed])})")
-        return around + before + writer.write(last)
+        sizes = f"{define_arena_size(e, self._arena_of(e))}\n" if e.arena_size else ""
+        return around + before + sizes + writer.write(last)
+
+    def _arena_of(self, e: EntryPoint) -> int:
+        """The workspace of one run of the entry, on the level that needs most."""
+        return functools.reduce(upper, (v.program.functions[e.function.name].frame_bytes for v in self.variants))
 
     def _on_values(self, v: Variant, e: EntryPoint, writer: RunWriter) -> tuple[str, str]:
         """The function that runs an entry of one level on values, and its call."""

@@ -52,6 +52,8 @@ class RunWriter:
 
     def write(self, last: str) -> str:
         """The functions; `last` are the statements that run the steps."""
+        if self.entry.arena_size:
+            return self._in_open_arena(last)
         return self._in_pools(last) if self.pools else self._in_arena(last)
 
     @property
@@ -61,6 +63,20 @@ class RunWriter:
     @property
     def _head_with(self) -> str:
         return f"int {self.entry.run_with}(void *arena, size_t size{self._separator}{self.entry.declarations}) {{\n"
+
+    def _in_open_arena(self, last: str) -> str:
+        e = self.entry
+        least = f"{e.arena_size}({', '.join(s.name for s in e.symbols)})"
+        return (
+            f"{self._head_with}"
+            f"  unsigned char *base = (unsigned char *)arena, *end;\n"
+            f"{self.check}{check_lengths(self.name, e)}"
+            f"  if (!{least}) return {self.name.upper()}_{OUT_OF_BOUNDS};\n"
+            f"  if (!arena || size < {least}) return 1;\n"
+            f"  end = base + size;\n"
+            f"  base += {_skip('base')};\n"
+            f"{last}}}\n"
+        )
 
     def _in_arena(self, last: str) -> str:
         e, size = self.entry, f"{self.name.upper()}_ARENA_SIZE"

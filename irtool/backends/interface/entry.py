@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...symbolic_int import Symbol, SymbolicInt, Undecided, bound, extent_of, symbols_of, value_at
+from ...symbolic_int import (
+    Symbol,
+    SymbolicInt,
+    Undecided,
+    bound,
+    extent_of,
+    is_known,
+    planned,
+    symbols_of,
+    value_at,
+)
 from ...tir.pools import Pool
 from ...tir.program import FAILED, LENGTH_ERROR, UNEQUAL_ERROR, VALUE_ERROR, Program, Slot
 from ...tir.region import MATCH_ERROR, REGION_ERROR
-from ...tir.symbols import lengths_of_values, symbols_of_function, symbols_of_program
+from ...tir.symbols import has_open_lengths, lengths_of_values, symbols_of_function, symbols_of_program
 from .. import sources
 from ..c_types import stored_type
 from .comment import comment
@@ -144,6 +154,9 @@ def entry_points(
         outputs = [_parameter(s, f.result_name(k), prefix, local, macros) for k, s in enumerate(f.results)]
         with_arena = f"{name}_{verb}_with" if n == 0 else names.fresh(f"{run}_with")
         in_pools = names.fresh(f"{run}_in_pools") if program.pools else ""
+        arena_size = ""
+        if has_open_lengths(program):
+            arena_size = names.fresh(f"{name}_arena_size" + ("" if n == 0 else f"_{sanitize(entry)}"))
         entries.append(
             EntryPoint(
                 f,
@@ -152,6 +165,7 @@ def entry_points(
                 tuple(outputs),
                 with_arena,
                 instance,
+                arena_size=arena_size,
                 run_in_pools=in_pools,
                 symbols=tuple(symbols_of_function(f)),
                 data=data,
@@ -215,7 +229,8 @@ def write_header(
     lines = comment(summary)
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>"]
     lines += ["#include <string.h>", ""] if entries[0].data is not None else [""]
-    lines += _sizes(name, arena_bytes, stack_bytes, weights_bytes, region_bytes, pool_macros)
+    arena = [] if entries[0].arena_size else _arena_macro(upper, arena_bytes)
+    lines += [*arena, *_sizes(name, stack_bytes, weights_bytes, region_bytes, pool_macros)]
     lines += _region_errors(upper, program, region_bytes)
     lines += _lengths(name, entries)
     lines += _equations(name, entries, program)
@@ -262,9 +277,12 @@ def _runs(name: str, entries: Sequence[EntryPoint], arena_bytes: int) -> list[st
     for e in entries:
         lines += declare_functions(e.instance) if e.instance is not None else []
     own = "a workspace of its own"
-    if arena_bytes > STATIC_LIMIT:
+    if not entries[0].arena_size and arena_bytes > STATIC_LIMIT:
         own += ", which the first run takes from malloc"
     for e in entries:
+        if e.arena_size:
+            lines += _run_of_open_lengths(e, len(entries) > 1)
+            continue
         separator = ", " if e.declarations else ""
         lines += [
             "",
@@ -283,15 +301,29 @@ def _runs(name: str, entries: Sequence[EntryPoint], arena_bytes: int) -> list[st
     return lines
 
 
-def _sizes(
-    name: str, arena_bytes: int, stack_bytes: int, weights_bytes: int, region_bytes: int, pool_macros: Sequence[str]
-) -> list[str]:
-    """Macros for the bytes that a program takes of each kind of memory."""
+def _run_of_open_lengths(e: EntryPoint, is_named: bool) -> list[str]:
+    """Declarations of the functions that give the bytes of workspace and run in it."""
+    of = f" of @{_comment(e.function.name)}" if is_named else ""
+    return [
+        "",
+        f"/* Bytes of workspace that one run{of} needs for these lengths; 0 if one is out of bounds, or memory has no addresses for as many",
+        " * bytes. */",
+        f"size_t {e.arena_size}({', '.join(f'int64_t {s.name}' for s in e.symbols)});",
+        "/* Runs in the caller's workspace of at least as many bytes, at any address: for any number of threads at once, each with a workspace",
+        " * of its own. */",
+        f"int {e.run_with}(void *arena, size_t size, {e.declarations});",
+    ]
+
+
+def _arena_macro(upper: str, arena_bytes: int) -> list[str]:
+    size = f"#define {upper}_ARENA_SIZE {arena_bytes + ALIGNMENT}u"
+    return ["/* Bytes of workspace that one run needs. */", size, ""]
+
+
+def _sizes(name: str, stack_bytes: int, weights_bytes: int, region_bytes: int, pool_macros: Sequence[str]) -> list[str]:
+    """Macros for the bytes that a program takes of each kind of memory beside the arena."""
     upper = name.upper()
     return [
-        "/* Bytes of workspace that one run needs. */",
-        f"#define {upper}_ARENA_SIZE {arena_bytes + ALIGNMENT}u",
-        "",
         *pool_macros,
         *(_region_size(upper, region_bytes) if region_bytes else []),
         "/* Bytes of stack that a run takes at most, with all that it calls. */",
@@ -363,6 +395,10 @@ def _macros(e: EntryPoint) -> list[str]:
         lines.append(f"/* {kind}: elements and shape. */")
         for p in tensors:
             if any(isinstance(d, SymbolicInt) for d in p.slot.shape):
+                if not is_known(planned(p.slot.size)):
+                    lines.append(f"/* {p.name}: {p.slot.dtype}[{p.shape}] */")
+                    lines.append(f"#define {p.macro}_NDIM {len(p.slot.shape)}")
+                    continue
                 lines.append(
                     f"#define {p.macro}_MAX_SIZE {bound(p.slot.size)}u /* {p.slot.dtype}[{p.shape}], at the upper bounds */"
                 )

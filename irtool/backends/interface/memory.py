@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+
 from ...diagnostics import UsageError
+from ...symbolic_int import upper
 from ...tir.program import Program
 from ...tir.region import HEADER
 
@@ -28,8 +31,9 @@ _LEAST_ITEMS = 64
 
 
 def arena_bytes(program: Program, region_size: int = 0) -> int:
-    """The workspace of one run of any entry: its frame, then its region (see `region_bytes`)."""
-    return max(program.functions[n].frame_bytes for n in program.entry_names) + region_bytes(program, region_size)
+    """The workspace of one run of any entry: its frame, then its region (see `region_bytes`). A formula if nothing bounds some lengths."""
+    frames = (program.functions[n].frame_bytes for n in program.entry_names)
+    return functools.reduce(upper, frames) + region_bytes(program, region_size)
 
 
 def region_bytes(program: Program, region_size: int = 0) -> int:

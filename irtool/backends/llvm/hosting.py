@@ -73,7 +73,8 @@ class HostWriter:
         params += ["ptr %arena", "ptr %arena_end", *(f"ptr %{n}" for n in self.own)]
         if f.frame_bytes and self.checks_frame:
             begin, end = (b.value(f"ptrtoint ptr %{n} to i64") for n in ("arena", "arena_end"))
-            small = b.value(f"icmp ult i64 {b.value(f'sub i64 {end}, {begin}')}, {f.frame_bytes}", "small")
+            frame = write_formula(b, f.frame_bytes)
+            small = b.value(f"icmp ult i64 {b.value(f'sub i64 {end}, {begin}')}, {frame}", "small")
             refuse, enough = b.fresh("refuse"), b.fresh("enough")
             b.branch(small, refuse, enough)
             b.start(refuse)
@@ -101,7 +102,9 @@ class HostWriter:
                     self.places[slot] = self._inside(slot.offset or 0, slot.name)
 
     def _inside(self, offset: int, hint: str = "at") -> str:
-        return self.b.value(f"getelementptr inbounds i8, ptr %arena, i64 {offset}", hint) if offset else "%arena"
+        if not offset:
+            return "%arena"
+        return self.b.value(f"getelementptr inbounds i8, ptr %arena, i64 {write_formula(self.b, offset)}", hint)
 
     def _place(self, slot: Slot) -> str:
         slot = slot.resolve()

@@ -34,7 +34,7 @@ from ..formulas.support import FROM_BITS, TO_BITS
 from ..formulas.vector_math import function_for
 from .builder import Builder
 from .expression import Expressions
-from .formulas import parameters
+from .formulas import parameters, write_formula
 from .library import Library
 from .types import stored_type, value_type, vector_type
 from .vectors import VectorPrinter
@@ -166,7 +166,9 @@ class KernelWriter:
 
     def _allocate(self, buffer: Buffer) -> None:
         if buffer.scope in (Scope.GLOBAL, Scope.THREAD):
-            self.places[buffer] = self.b.element("i8", self.workspace, str(self.kernel.offset(buffer)))
+            self.places[buffer] = self.b.element(
+                "i8", self.workspace, write_formula(self.b, self.kernel.offset(buffer))
+            )
         elif buffer.scope == Scope.REGISTER and self.vector:
             register = self.nest.register_type(buffer)
             t = value_type(buffer.dtype) if register is None else vector_type(*register)

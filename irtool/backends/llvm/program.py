@@ -14,7 +14,7 @@ from ...symbolic_int import Symbol
 from ...tir.kernel import Kernel
 from ...tir.program import FULL_ERROR, LENGTH_ERROR, UNEQUAL_ERROR, Program, Slot, runs_of
 from ...tir.stack import stack_bytes
-from ...tir.symbols import symbols_of_program
+from ...tir.symbols import has_open_lengths, symbols_of_program
 from ..interface import weights_file as kept
 from ..interface.comment import inside
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
@@ -26,6 +26,7 @@ from ..interface.symbols import constant_symbol, kernel_symbol
 from ..interface.tables import table_of, uses_objects
 from ..interface.values import VARIABLE
 from . import denormals, weights
+from .arena_size import define_arena_size
 from .builder import Builder, Head
 from .formulas import arguments, parameters, write_formula
 from .hosting import HostWriter
@@ -199,6 +200,8 @@ class ProgramWriter:
 
     def _storage(self) -> list[str]:
         size = self.arena_bytes + ALIGNMENT
+        if has_open_lengths(self.program):
+            return []
         if self.arena_bytes <= STATIC_LIMIT:
             return [f"@{self.name}_storage = internal global [{size} x i8] zeroinitializer, align {ALIGNMENT}"]
         malloc = [] if self.offsets else ["declare ptr @malloc(i64)"]
@@ -206,7 +209,6 @@ class ProgramWriter:
 
     def _run(self, e: EntryPoint) -> list[str]:
         """`NAME_run_with` and `NAME_run`."""
-        size = self.arena_bytes + ALIGNMENT
         instance = [] if e.instance is None else [e.instance.variable]
         instance += [VARIABLE] if e.function.values is not None else []
         names = [*instance, *(s.name for s in e.symbols), *(p.name for p in e.tensors)]
@@ -221,7 +223,7 @@ class ProgramWriter:
         for s in e.empty_at_zero:
             refuse(b, b.value(f"icmp eq i64 %{s.name}, 0"), 0)
         refuse(b, b.value("icmp eq ptr %arena, null"), 1)
-        refuse(b, b.value(f"icmp ult i64 %size, {size}"), 1)
+        refuse(b, b.value(f"icmp ult i64 %size, {self._least_size(b, e)}"), 1)
         end = b.value("getelementptr inbounds i8, ptr %arena, i64 %size", "end")
         begin = b.value("ptrtoint ptr %arena to i64")
         over = b.value(f"add i64 {begin}, {ALIGNMENT - 1}")
@@ -257,6 +259,8 @@ class ProgramWriter:
         store_lengths(b, [*e.positions, *e.same_lengths], addresses, positions, code)
         b.ret(f"i32 {code}")
         lines = b.text(f"define i32 @{e.run_with}({', '.join(['ptr %arena', 'i64 %size', *tensors])}) nounwind")
+        if e.arena_size:
+            return [*define_arena_size(e, e.function.frame_bytes), *lines, ""]
         return [*lines, "", *self._run_in_own(e, names, tensors), ""]
 
     def _require_weights(self, b: Builder) -> None:
@@ -264,6 +268,14 @@ class ProgramWriter:
         if self.offsets:
             missing = b.value(f"icmp eq ptr {b.value(f'load ptr, ptr @{self.name}_weights')}, null")
             refuse(b, missing, 2)
+
+    def _least_size(self, b: Builder, e: EntryPoint) -> str:
+        """The bytes of workspace that a run needs. Refuses lengths for which memory has no addresses for as many."""
+        if not e.arena_size:
+            return str(self.arena_bytes + ALIGNMENT)
+        size = b.value(f"call i64 @{e.arena_size}({', '.join(parameters(e.symbols))})")
+        refuse(b, b.value(f"icmp eq i64 {size}, 0"), LENGTH_ERROR)
+        return size
 
     def _run_in_own(self, e: EntryPoint, names: Sequence[str], tensors: Sequence[str]) -> list[str]:
         """`NAME_run`, in the workspace of the library; `names` and `tensors` are its parameters."""

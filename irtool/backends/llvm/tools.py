@@ -200,11 +200,11 @@ class ObjectLibrary(CompiledFunctions):
         if weights is not None:
             self._load_weights(weights)
 
-    def _function(self, symbol: str, arguments: Sequence[Any]) -> Any:
+    def _function(self, symbol: str, arguments: Sequence[Any], result: Any = ctypes.c_int) -> Any:
         address = self._engine.get_function_address(symbol)
         if not address:
             raise ToolError(f"the compiled object file has no function {symbol}")
-        return ctypes.CFUNCTYPE(ctypes.c_int, *arguments)(address)
+        return ctypes.CFUNCTYPE(result, *arguments)(address)
 
 
 def linker() -> list[str]:
