@@ -93,10 +93,14 @@ class Sample:
     Attributes:
         inputs: the draw of each input, or an array if it was not drawn.
         outputs: flat arrays; 16-bit floats as float32.
+        positions: the lengths that the instance has before the step.
+        is_first: whether it is the first step of an instance.
     """
 
     inputs: Sequence[Draw | Any]
     outputs: Sequence[Any]
+    positions: Mapping[Symbol, int] = field(default_factory=dict)
+    is_first: bool = False
 
 
 @dataclass(frozen=True)

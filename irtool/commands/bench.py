@@ -206,6 +206,7 @@ def _measure_whole(
     from ..ir import Function
     from ..ir.tensor_names import state_outputs
     from .run_lengths import timed_lengths
+    from .run_steps import rows_until_full, taking_steps
 
     seconds, rounds = patience
     artifact = Session(options, False).build(BuildInput(lambda: workload.module, dict, lambda key: None), None)
@@ -213,9 +214,13 @@ def _measure_whole(
     assert isinstance(function, Function)
     states = state_outputs(function)
     inputs = [v for p, v in zip(function.params, workload.values, strict=True) if p not in states]
+    steps = rows_until_full(function, workload.values)
     run = artifact.instance().step if states else artifact.run
-    record.whole = measure_calls(lambda: run(inputs), seconds, rounds)
-    for lengths in timed_lengths(symbols_of_params(function)):
+    if steps:
+        record.whole = measure_calls(taking_steps(artifact.instance(), steps), seconds, rounds)
+    else:
+        record.whole = measure_calls(lambda: run(inputs), seconds, rounds)
+    for lengths in timed_lengths(symbols_of_params(function)) if not states else ():
         values = cut_values(function, workload.values, lengths)
         if values is not None:
             times = measure_calls(partial(artifact.run, values), seconds, rounds)

@@ -34,6 +34,7 @@ def read_entry_module(file: str, param_facts: ParamFacts, entry: str, missing_co
     """
     from ..diagnostics import IrError
     from ..driver.mistakes import NoSuchEntry
+    from ..driver.state_lengths import with_state_lengths
     from ..infer import require_types
     from ..ir import Function
     from ..ir.odd_weights import odd_weights
@@ -53,4 +54,5 @@ def read_entry_module(file: str, param_facts: ParamFacts, entry: str, missing_co
     module = param_facts.bind(module, entry)
     say_constants(module, missing_constants, seed)
     module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])
+    module = with_state_lengths(module, entry)
     return EntryModule(module, param_facts, numbering)

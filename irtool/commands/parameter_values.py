@@ -68,7 +68,7 @@ def parameter_values(
         if p.name in known_values:
             values.append(known_values[p.name])
         elif p in states:
-            values.append(zeros_of(p))
+            values.append(zeros_of(p, lengths))
         elif ty is None:
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
         else:

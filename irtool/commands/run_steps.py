@@ -10,7 +10,10 @@ from .param_facts import ParamFacts
 
 if TYPE_CHECKING:
     from ..driver import Artifact
+    from ..driver.instance import Instance
+    from ..interp.steps import Positions
     from ..ir import Function, Module
+    from ..symbolic_int import Symbol
 
 Rows = Sequence[list[Any]]
 """The values of parameters but for states, for each step; one row for a network without states."""
@@ -33,6 +36,7 @@ def step_values(
     Raises UsageError for steps of a network without states, and for an array of another number of steps.
     """
     from ..diagnostics import UsageError
+    from ..interp.steps import Positions
     from ..ir.tensor_names import state_outputs
 
     states = state_outputs(function)
@@ -44,11 +48,27 @@ def step_values(
     rows: list[list[Any]] = []
     first: list[Any] = []
     missing: list[str] = []
+    positions = Positions(function)
     for step in range(steps):
         values, missing = values_of(_at_step(function, param_facts, step, steps), seed + step)
+        if positions.values:
+            values = _at_positions(function, values, positions)
         first = first or values
         rows.append([v for p, v in zip(function.params, values, strict=True) if p not in states])
     return rows, first, missing
+
+
+def _at_positions(function: Function, values: Sequence[Any], positions: Positions) -> list[Any]:
+    """The first elements of values that were drawn for the greatest lengths, as many as the step at these positions has; `positions` are those
+    of the next step afterwards."""
+    from ..interp.cut_values import cut_values
+
+    lengths = _step_lengths(function, values, positions)
+    positions.check(lengths)
+    row = cut_values(function, values, lengths)
+    assert row is not None, "values are at the greatest positions"
+    positions.advance(lengths)
+    return row
 
 
 def _at_step(function: Function, param_facts: ParamFacts, step: int, steps: int) -> ParamFacts:
@@ -68,6 +88,50 @@ def _at_step(function: Function, param_facts: ParamFacts, step: int, steps: int)
             )
         arrays[p.name] = array[step]
     return param_facts.with_values(arrays)
+
+
+def _step_lengths(function: Function, values: Sequence[Any], positions: Positions) -> dict[Symbol, int]:
+    """The lengths of a step at these positions."""
+    from .run_lengths import known_lengths
+
+    names = {p.name: v for p, v in zip(function.params, values, strict=True)}
+    return {**known_lengths(function, names), **positions.values}
+
+
+_MOST_ROWS = 4096
+
+
+def rows_until_full(function: Function, values: Sequence[Any]) -> list[list[Any]]:
+    """The values of parameters but for states, for each step of a function whose steps change lengths until its states are full, 4096 at most;
+    empty for other functions. `values` are at the greatest lengths."""
+    from ..interp.steps import Positions
+    from ..ir.tensor_names import state_outputs
+
+    states, positions = state_outputs(function), Positions(function)
+    rows: list[list[Any]] = []
+    while (
+        positions.values
+        and len(rows) < _MOST_ROWS
+        and not (rows and positions.are_full(_step_lengths(function, values, positions)))
+    ):
+        row = _at_positions(function, values, positions)
+        rows.append([v for p, v in zip(function.params, row, strict=True) if p not in states])
+    return rows
+
+
+def taking_steps(instance: Instance, rows: Rows) -> Callable[[], Any]:
+    """A function that takes the next step of an instance, and begins anew behind the last one."""
+    number = 0
+
+    def step() -> Any:
+        nonlocal number
+        if number == len(rows):
+            instance.reset()
+            number = 0
+        number += 1
+        return instance.step(rows[number - 1])
+
+    return step
 
 
 def evaluate_rows(module: Module, rows: Rows, entry: str) -> Any:
@@ -99,14 +163,20 @@ def run_rows(artifact: Artifact, rows: Rows, runner: Sequence[str]) -> Any:
 
 
 def stacked(results: Sequence[Any]) -> Any:
-    """The outputs of several steps along a further axis in front; those of one step as they are."""
+    """The outputs of several steps along a further axis in front, or along the one axis in which they differ; those of one step as they are."""
     import numpy as np
 
     if len(results) == 1:
         return results[0]
-    if not isinstance(results[0], tuple):
+    if isinstance(results[0], tuple):
+        return tuple(stacked(list(field)) for field in zip(*results, strict=True))
+    shapes = [np.shape(r) for r in results]
+    uneven = [axis for axis, extents in enumerate(zip(*shapes, strict=True)) if len(set(extents)) > 1]
+    if not uneven:
         return np.stack(results)
-    return tuple(stacked(list(field)) for field in zip(*results, strict=True))
+    if len(uneven) > 1:
+        return np.concatenate([np.ravel(r) for r in results])
+    return np.concatenate(results, axis=uneven[0])
 
 
 def names_without_states(function: Function, names: Sequence[str]) -> Sequence[str]:

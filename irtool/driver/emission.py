@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -155,25 +156,44 @@ def _samples(
     states, those of the first steps, each with a seed of its own."""
     from ..interp import evaluate
     from ..interp.random_inputs import random_tensors
-    from ..interp.steps import Steps
-    from ..ir.tensor_names import state_outputs
 
     _refuse_to_evaluate(function)
+    if function.states:
+        return _samples_of_steps(source, weightless, entry, function, lengths)
     if lengths:
         from ..infer.lengths import with_lengths
 
         source = with_lengths(source, lengths)
     main, written = source[entry], weightless[entry]
     indices = {p.name: n for n, p in enumerate(written.params)}
-    if not function.states:
-        tensors = random_tensors(main, 0, source, indices)
-        return [_sample(tensors, function, lambda values: evaluate(source, values, entry=entry))]
-    steps, states = Steps(source, entry), {p.name for p in state_outputs(main)}
-    samples = []
+    tensors = random_tensors(main, 0, source, indices)
+    return [_sample(tensors, function, lambda values: evaluate(source, values, entry=entry))]
+
+
+def _samples_of_steps(
+    source: Module, weightless: Module, entry: str, function: HostFunction, lengths: Mapping[Symbol, int]
+) -> list[Sample]:
+    """The samples of a network with states: of its first steps, as many as its states have room for."""
+    from ..infer.lengths import with_lengths
+    from ..interp.random_inputs import random_tensors
+    from ..interp.steps import Positions, Steps
+    from ..ir.tensor_names import state_outputs
+
+    steps, positions = Steps(source, entry), Positions(source[entry])
+    states = {p.name for p in state_outputs(source[entry])}
+    indices = {p.name: n for n, p in enumerate(weightless[entry].params)}
+    samples: list[Sample] = []
     for seed in range(_STEPS):
-        drawn = iter(random_tensors(main, seed, source, indices))
+        here = {**lengths, **positions.values}
+        if samples and positions.are_full(here):
+            break
+        module = with_lengths(source, here) if here else source
+        main = module[entry]
+        drawn = iter(random_tensors(main, seed, module, indices))
         tensors = [t for p in main.params for t in _of_param(p, drawn) if p.name not in states]
-        samples.append(_sample(tensors, function, steps.step))
+        sample = _sample(tensors, function, steps.step)
+        samples.append(replace(sample, positions=dict(positions.values), is_first=not samples))
+        positions.advance(here)
     return samples
 
 

@@ -29,7 +29,7 @@ def with_state_lengths(module: Module, entry: str) -> Module:
     Raises IrError for a state whose next value cannot take its place, and for lengths that no instance can keep.
     """
     function = module.functions.get(entry)
-    if not isinstance(function, Function) or not (pairs := _pairs(function)):
+    if not isinstance(function, Function) or STATE_LENGTHS in function.attrs or not (pairs := _pairs(function)):
         return module
     for p, (t, _) in pairs.items():
         if not all(map(is_number, t.shape)):

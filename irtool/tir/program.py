@@ -385,6 +385,7 @@ class HostFunction:
         states: of an entry, what instances keep between steps; `params` and `results` are those of the caller alone.
         state_lengths: the lengths in shapes of its states.
         lengths: the lengths of the run that its steps set.
+        further_lengths: lengths that its caller gives, whether or not shapes have them.
         extents_of: the last results are extents of others: for each of these, the number of the result that it is of.
         values: of an entry, the types of parameters and results that are handles; None if all are tensors.
     """
@@ -408,6 +409,7 @@ class HostFunction:
     states: list[State] = field(default_factory=list)
     state_lengths: Sequence[StateLength] = ()
     lengths: Sequence[Symbol] = ()
+    further_lengths: Sequence[Symbol] = ()
     extents_of: Sequence[int] = ()
     values: EntryValues | None = None
 

@@ -31,7 +31,8 @@ def symbols_of_function(function: HostFunction) -> list[Symbol]:
     """The symbols in the shapes of its parameters, results and states that its caller gives, in the order in which they appear."""
     shapes = (*function.declared_shapes, *(s.shape for s in function.outer))
     own = {*function.lengths, *(x.symbol for x in function.positions)}
-    return [s for s in symbols_of(d for shape in shapes for d in shape) if s not in own]
+    symbols = dict.fromkeys((*symbols_of(d for shape in shapes for d in shape), *function.further_lengths))
+    return [s for s in symbols if s not in own]
 
 
 def symbols_of_step(function: HostFunction) -> list[Symbol]:

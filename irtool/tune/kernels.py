@@ -18,6 +18,7 @@ from ..symbolic_int import bound
 from ..tir.kernel import Kernel
 from ..tir.program import CONSTANT, PARAM, RESULT, HostFunction, Program, RunKernel, Slot, node_names, steps
 from ..tir.structure import structural_words
+from ..tir.symbols import symbols_of_kernel
 from .executions import count_executions
 
 SCHEDULING = "ScheduleKernels"
@@ -194,5 +195,6 @@ def _alone(kernel: Kernel) -> Program:
         structure,
         param_names=[s.name for s in inputs],
         param_structures=[None] * len(inputs),
+        further_lengths=symbols_of_kernel(kernel),
     )
     return Program({"main": main}, [kernel], [])

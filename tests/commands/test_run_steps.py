@@ -78,3 +78,40 @@ def test_what_is_refused(net: Path, words: list[str], message: str, monkeypatch:
     code, _, messages = irtool("run", net.name, *words)
     assert code in (1, 2)
     assert message in messages
+
+
+GROWING = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 4), float32], %mask: Tensor[(?), float32], %past: Tensor[(?, 4), float32]) {
+  %0 = concatenate((%past, %x), axis=0); (multiply(%mask, sum(%0, axis=[1])), sum(%0, axis=[0]), %0) }
+"""
+LENGTHS = ("--shape", "past=p<=8,4", "--shape", "mask=p+1", "--state", "past=out2")
+
+
+@pytest.fixture
+def growing(tmp_path: Path) -> Path:
+    path = tmp_path / "growing.relay"
+    path.write_text(GROWING)
+    return path
+
+
+def test_steps_of_states_that_grow(growing: Path) -> None:
+    """Inputs have the extents of each step; outputs that differ from step to step are put behind each other."""
+    out = growing.parent / "o.npz"
+    code, text, messages = irtool("run", growing, *LENGTHS, "--steps", 5, "--compare", "interp,c", "-o", out)
+    assert code == 0, messages
+    assert "interp and c agree" in text + messages
+    arrays = np.load(out)
+    assert (arrays["out0"].shape, arrays["out1"].shape) == ((1 + 2 + 3 + 4 + 5,), (5, 4))
+
+
+@pytest.mark.parametrize("way", ["interp", "c"])
+def test_states_without_room(growing: Path, way: str) -> None:
+    code, _, messages = irtool("run", growing, *LENGTHS, "--steps", 9, "--via", way)
+    assert code == 1
+    assert "the states have no room for the step: (p + 1) would be 9, and at most 8 is possible" in messages
+
+
+def test_a_benchmark_begins_anew_when_states_are_full(growing: Path) -> None:
+    code, text, messages = irtool("bench", growing, *LENGTHS, "--time", 0.01, "--rounds", 1)
+    assert code == 0, messages
+    assert "length.write" in text

@@ -281,3 +281,52 @@ def test_a_capacity_is_asked_for() -> None:
     module = parse(GROWING.replace("BODY", BODIES["written"][0]))
     with pytest.raises(IrError, match=r"the state %past is .*: its memory needs a bound for each extent"):
         irtool.build(module, shapes={"x": (1, 4)}, states={"past": "out1"})
+
+
+@pytest.mark.parametrize("name", ["written", "in front"])
+def test_the_test_bench_takes_steps_while_there_is_room(name: str, tmp_path: Path) -> None:
+    growing(name, out_dir=tmp_path, emit="c", testbench=True)
+    text = (tmp_path / "net_test.c").read_text()
+    assert text.count("net_init(&instance)") == 3
+    assert text.count("code = net_step(") > 6
+    done = run(compile_c(tmp_path, "test", "net.c", "net_test.c"))
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_program_takes_the_steps_in_its_files(tmp_path: Path) -> None:
+    """A file has the values of all steps, which are longer from step to step where a shape has the position."""
+    module = parse("""#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 4), float32], %mask: Tensor[(?), float32], %past: Tensor[(?, 4), float32]) {
+  %0 = concatenate((%past, %x), axis=0); (multiply(%mask, sum(%0, axis=[1])), %0) }""")
+    options: dict[str, Any] = {
+        "shapes": {"mask": ("p+1",), "past": ("p<=8", 4)},
+        "states": {"past": "out1"},
+        "name": "net",
+    }
+    irtool.build(module, emit="exe", out_dir=tmp_path, **options)
+    rows = [{"x": np.full((1, 4), n, "float32"), "mask": np.arange(n + 1, dtype="float32")} for n in range(5)]
+    for name in ("x", "mask"):
+        (tmp_path / f"{name}.raw").write_bytes(b"".join(r[name].tobytes() for r in rows))
+    done = run(tmp_path / "net", "x.raw", "mask.raw", "out.raw")
+    assert done.returncode == 0, done.stderr
+    instance = irtool.build(module, **options).instance()
+    assert (tmp_path / "out.raw").read_bytes() == b"".join(instance.step(r).tobytes() for r in rows)
+
+
+def test_the_interpreter_takes_steps() -> None:
+    """Steps of the interpreter and of compiled code agree, and both refuse the step for which there is no room."""
+    from irtool.driver.extents import with_given_extents
+    from irtool.driver.state_lengths import with_state_lengths
+    from irtool.driver.states import with_states
+    from irtool.interp.steps import Steps
+
+    module = parse(GROWING.replace("BODY", BODIES["twice"][0]))
+    options: dict[str, Any] = {"x": ("n<=4", 4), "past": ("p<=16", 4)}
+    stateful = with_states(with_given_extents(module, "main", options, {}), "main", {"past": "out1"})
+    steps = Steps(with_state_lengths(irtool.infer_types(stateful), "main"))
+    instance = irtool.build(module, shapes=options, states={"past": "out1"}).instance()
+    for x in steps_of(4):
+        np.testing.assert_allclose(steps.step([x]), instance.step([x]), atol=1e-5)
+    for take in (steps.step, instance.step):
+        with pytest.raises(IrError, match="have no room for the step"):
+            take([np.zeros((4, 4), "float32")])

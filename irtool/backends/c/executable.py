@@ -65,7 +65,7 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
         *prepared,
     ]
     count = 1 + len(symbols) + len(tensors)
-    lines += [f"  int64_t {s.name};" for s in symbols]
+    lines += [f"  int64_t {s.name};" for s in (*symbols, *(f.length.symbol for f in entry_point.positions))]
     if has_weights:
         lines += [
             f"  if (argc == {count + 1}) weights = argv[next++];",

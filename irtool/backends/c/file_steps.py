@@ -48,6 +48,7 @@ def take_steps(entry: EntryPoint, tensors: Sequence[Tensor]) -> list[str]:
         f'    if (code) {{ fprintf(stderr, "{entry.run} failed: error %d\\n", code); return code; }}',
     ]
     lines.append("  for (;;) {" if values else "  {")
+    lines += [f"    {f.length.symbol.name} = instance.{f.name};" for f in entry.positions]
     for k, tensor in enumerate(values):
         n = tensors.index(tensor)
         lines += [
@@ -70,6 +71,7 @@ def take_steps(entry: EntryPoint, tensors: Sequence[Tensor]) -> list[str]:
     lines.append("  }")
     for n in range(len(tensors)):
         lines.append(f"  if (fclose(files[{n}]) != 0) {{ perror(argv[first + {n}]); return 3; }}")
+    lines += [f"  (void){f.length.symbol.name};" for f in entry.positions]
     if tensors:
         lines += ["  (void)got;", "  (void)more;"]
     return [*lines, "  return 0;"]

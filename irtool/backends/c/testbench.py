@@ -90,7 +90,6 @@ def write_testbench(
         ]
     else:
         lines += ["  (void)argc;", "  (void)argv;"]
-    lines += [f"  {name}_init(&instance);"] if entry.instance is not None else []
     lines += [line for t in tries for line in t.statements()]
     lines += ['  printf("%s: %d elements differ\\n", wrong ? "FAILED" : "passed", wrong);']
     return "\n".join([*lines, "  return wrong != 0;", "}", ""])
@@ -103,7 +102,8 @@ class _Try:
         self, entry: EntryPoint, values: Mapping[Symbol, int], sample: Sample, half_types: Set[str], suffix: str
     ) -> None:
         self.entry = entry
-        self.values = values
+        self.values = {**values, **sample.positions}
+        self.begins = sample.is_first and entry.instance is not None
         self.suffix = suffix
         self.half_types = half_types
         self.inputs = list(zip(entry.inputs, sample.inputs, strict=True))
@@ -131,7 +131,7 @@ class _Try:
 
     def statements(self) -> list[str]:
         """Fills the inputs, runs, and compares."""
-        lines: list[str] = []
+        lines = [f"  {self.entry.instance.name}_init(&instance);"] if self.begins and self.entry.instance else []
         for p, value in self.inputs:
             lines += draws.fill(p, value, value_at(p.slot.size, self.values), self.suffix)
         arguments = ["&instance"] if self.entry.instance is not None else []
