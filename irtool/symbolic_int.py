@@ -146,6 +146,11 @@ class Symbol:
         """The upper bound, or a usual length without a bound: estimates compute with it."""
         return self.high if self.is_bounded else max(self.low, _TYPICAL // self.step * self.step)
 
+    @functools.cached_property
+    def at_bounds(self) -> int:
+        """The greatest number of steps."""
+        return self.high // self.step
+
     @property
     def least(self) -> int:
         """The least length that a compiled function may take: it returns at once for 0 where no output has an element."""
@@ -205,6 +210,11 @@ class Quotient:
     divisor: int
 
     @functools.cached_property
+    def at_bounds(self) -> int:
+        """The quotient at the upper bounds of the symbols."""
+        return _number_at_bounds(self.dividend) // _number_at_bounds(self.divisor)
+
+    @functools.cached_property
     def text(self) -> str:
         """The quotient in C."""
         return f"({self.dividend} / {self.divisor})"
@@ -237,6 +247,11 @@ class Minimum:
 
     first: int
     second: int
+
+    @functools.cached_property
+    def at_bounds(self) -> int:
+        """The smaller extent at the upper bounds of the symbols."""
+        return min(_number_at_bounds(self.first), _number_at_bounds(self.second))
 
     @functools.cached_property
     def text(self) -> str:
@@ -286,9 +301,13 @@ class SymbolicInt(int):
     at_bounds: int
 
     def __new__(cls, terms: Terms) -> SymbolicInt:
-        at_bounds = sum(k * math.prod(_high(a, 0) for a in m) for m, k in terms.items())
+        at_bounds = 0
+        for m, k in terms.items():
+            for a in m:
+                k *= a.at_bounds
+            at_bounds += k
         by = _shift.get()
-        value = sum(k * math.prod(_high(a, by) for a in m) for m, k in terms.items()) if by else at_bounds
+        value = sum(k * math.prod(_shifted_value(a, by) for a in m) for m, k in terms.items()) if by else at_bounds
         self = super().__new__(cls, value)
         self.terms = terms
         self.at_bounds = at_bounds
@@ -459,8 +478,10 @@ class SymbolicInt(int):
         return not self._is_equal(other) if isinstance(other, int) else NotImplemented
 
     def _is_equal(self, other: int) -> bool:
-        outcomes = signs(self - other)
         pairs = _uncertain.get()
+        if pairs is None and self.at_bounds != _number_at_bounds(other):
+            return False
+        outcomes = signs(self - other)
         if pairs is not None and 0 in outcomes and len(outcomes) > 1:
             pairs.append((self, other))
         return outcomes == {0}
@@ -1021,16 +1042,13 @@ def _symbols(atom: Atom) -> set[Symbol]:
     return set().union(*(x.symbols() for x in parts if isinstance(x, SymbolicInt)))
 
 
-def _high(atom: Atom, below: int) -> int:
-    """The value of an atom at the upper bounds of the symbols, or at lengths that many below them."""
+def _shifted_value(atom: Atom, below: int) -> int:
+    """The value of an atom at lengths that many below the upper bounds of the symbols."""
     if isinstance(atom, Symbol):
         return max(atom.low // atom.step, atom.typical // atom.step - below)
     if isinstance(atom, Minimum):
-        number = int.__int__ if below else _number_at_bounds
-        return min(number(atom.first), number(atom.second))
-    if below:
-        return int.__int__(atom.dividend) // int.__int__(atom.divisor)
-    return _number_at_bounds(atom.dividend) // _number_at_bounds(atom.divisor)
+        return min(int.__int__(atom.first), int.__int__(atom.second))
+    return int.__int__(atom.dividend) // int.__int__(atom.divisor)
 
 
 def _number_at_bounds(value: int) -> int:

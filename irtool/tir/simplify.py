@@ -150,8 +150,10 @@ class Simplifier:
             return a + c, b + d
         if op == "-":
             return a - d, b - c
+        if op == "*" and holds(operator.ge, a, 0) and holds(operator.ge, c, 0):
+            return _product(a, c), _product(b, d)
         if op == "*":
-            ends = [0 if 0 in (x, y) else x * y for x in (a, b) for y in (c, d)]
+            ends = [_product(x, y) for x in (a, b) for y in (c, d)]
             return least(*ends), greatest(*ends)
         if op == "min":
             return least(a, c), _either(operator.le, b, d)
@@ -456,6 +458,13 @@ class Simplifier:
             return self._intern(Binary("floormod", part, e.b, dtype))
         inner_quotient = self._change_binary(Binary("floordiv", part, self._intern(e.b), dtype))
         return self._sum(self._combine(whole, self._form(self._intern(inner_quotient)), 1), dtype)
+
+
+def _product(a: float, b: float) -> float:
+    """The product of two limits; 0 for zero times infinity."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    return 0 if a == 0 or b == 0 else a * b
 
 
 def _is_infinite(limit: float) -> bool:
