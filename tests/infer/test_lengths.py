@@ -33,6 +33,7 @@ REFUSED = {
     "nn.conv2d_transpose": "the extent of a kernel is a length",
     "nn.conv3d_transpose": "the extent of a kernel is a length",
     "nn.contrib_conv3d_winograd_weight_transform": "the depth of a kernel is compared with the tile's",
+    "sparse_reshape": "the number of axes is a length",
     "unravel_index": "the number of axes is a length",
     "strided_slice": "an end counted from the back may lie before the begin",
 }
