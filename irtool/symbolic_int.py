@@ -308,7 +308,8 @@ class SymbolicInt(int):
             at_bounds += k
         by = _shift.get()
         value = sum(k * math.prod(_shifted_value(a, by) for a in m) for m, k in terms.items()) if by else at_bounds
-        self = super().__new__(cls, value)
+        # A float that is divided by a formula takes the value. It is not 0: a formula that always is becomes a number.
+        self = super().__new__(cls, value or 1)
         self.terms = terms
         self.at_bounds = at_bounds
         return self

@@ -140,3 +140,11 @@ def test_minimums_that_are_decided_are_no_formulas() -> None:
     assert minimum(n, 2) == 2 and maximum(n, 2) is n and minimum(n, n + 1) is n and maximum(n, 9) == 9
     assert minimum(n, 5) == minimum(5, n) and minimum(n - 3, 2) == minimum(n, 5) - 3
     assert minimum(n, 5) <= n and maximum(n, 5) + minimum(n, 5) == n + 5
+
+
+def test_floats_divide_by_formulas_that_are_0_at_the_bounds() -> None:
+    """Python divides a float by the `int` value, as costs do in places."""
+    n = symbolic("n", 0, 12)
+    rest = maximum(minimum(2 * n, 4) + minimum(2 * n, 9) - 2 * n, 0)
+    assert rest.at_bounds == 0 and bound(rest) == 4
+    assert 1.0 / rest > 0 and 1.0 / (rest * n) > 0

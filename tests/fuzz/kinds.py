@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.fuzz.agreement import try_some, write_disagreement
 from tests.fuzz.compiled import run_compiled, run_compiled_programs, write_compiled
+from tests.fuzz.extents import run_extents, write_extents
 from tests.fuzz.failures import write_failure, write_text_failure
 from tests.fuzz.kernels import run_imports, run_kernels, write_import, write_kernel
 from tests.fuzz.model_trial import run_model_trial, write_model_failure
@@ -47,5 +48,6 @@ KINDS = {
     "values": Kind(30, run_values, write_value),
     "kernels": Kind(10, run_kernels, write_kernel),
     "imports": Kind(20, run_imports, write_import),
+    "extents": Kind(5, run_extents, write_extents),
     "onnx": Kind(40, run_operators, write_operator),
 }
