@@ -18,9 +18,11 @@ from contextlib import suppress
 from ..diagnostics import IrError
 from ..ir import Function, Module, tuple_leaves
 from ..ir.tensor_names import state_outputs
-from ..tir.program import HostFunction, Program, runs_of
+from ..tir.program import HostFunction, Program, runs_of, steps
+from ..tir.region import MakeObject
 from ..tir.vector_target import USUAL, VectorTarget
 from .arguments import bind_constant_arguments
+from .collecting import keep_useful_collections
 from .function import FunctionLowering
 from .handles import is_handle
 from .loops import loop_tail_calls
@@ -53,7 +55,9 @@ def lower_module(module: Module, entries: Iterable[str] = ("main",), target: Vec
     for f in functions.values():
         require_set_before_use(f)
     functions = frames_on_stack(functions, names)
-    functions = loop_tail_calls(functions, names)
+    collects = any(isinstance(s, MakeObject) for f in functions.values() for s in steps(f.body))
+    functions = loop_tail_calls(functions, names, collects)
+    keep_useful_collections(functions)
     bind_constant_arguments(functions, names)
     program = Program(functions, whole.kernels.all, whole.constants, names[0], names, layouts=whole.layouts.all)
     if not program.uses_region:  # its values are all constants

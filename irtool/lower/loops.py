@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..tir.cycles import rings
+from ..tir.dtypes import HANDLE
 from ..tir.program import (
     CONSTANT,
     PARAM,
@@ -32,12 +33,14 @@ from ..tir.program import (
     Step,
     calls,
 )
-from ..tir.region import Invocation
+from ..tir.region import Collect, Invocation
 
 
-def loop_tail_calls(functions: Mapping[str, HostFunction], entries: Iterable[str]) -> dict[str, HostFunction]:
+def loop_tail_calls(
+    functions: Mapping[str, HostFunction], entries: Iterable[str], collects: bool = False
+) -> dict[str, HostFunction]:
     """The functions with loops for the tail calls by which they reach themselves; those that nobody calls any more are left
-    out."""
+    out. If the program makes objects, loops `collect` those that nothing leads to at the end of each turn."""
     ends = {name: tail_calls(f) for name, f in functions.items()}
     groups = rings({name: [s.function for s in callees] for name, callees in ends.items()})
     looped: dict[str, HostFunction] = {}
@@ -45,7 +48,9 @@ def loop_tail_calls(functions: Mapping[str, HostFunction], entries: Iterable[str
     while stack:
         name = stack.pop()
         if name not in looped:
-            looped[name] = _Looped(functions, name, groups[name], ends).build() if name in groups else functions[name]
+            looped[name] = (
+                _Looped(functions, name, groups[name], ends, collects).build() if name in groups else functions[name]
+            )
             stack.extend(calls(looped[name]))
     return {n: looped[n] for n in functions if n in looped}
 
@@ -87,7 +92,9 @@ class _Looped:
         name: str,
         group: Sequence[str],
         ends: Mapping[str, Sequence[CallFunction]],
+        collects: bool,
     ) -> None:
+        self.collects = collects
         self.start = functions[name]
         names = [name, *(n for n in group if n != name)]
         self.number = {n: i for i, n in enumerate(names)}
@@ -142,7 +149,12 @@ class _Looped:
         number = self.number[s.function]
         params = self.members[number].params
         moves = {self.state[p]: self._place(x) for x, p in zip(s.inputs, params) if p in self.state}
-        return [*parallel_moves(moves), Again(number, [t for t, source in moves.items() if source is t])]
+        handles = [t for t in moves if t.dtype == HANDLE]
+        return [
+            *parallel_moves(moves),
+            *([Collect(handles, list(handles))] if self.collects else []),
+            Again(number, [t for t, source in moves.items() if source is t]),
+        ]
 
 
 def parameter_values(

@@ -41,7 +41,7 @@ from ..tir.program import (
     Switch,
     steps,
 )
-from ..tir.region import Decide, Decision, MakeObject, Pop, Push, ReadObject, RegionStep, WriteObject
+from ..tir.region import Collect, Decide, Decision, MakeObject, Pop, Push, ReadObject, RegionStep, WriteObject
 from .tir import LoopNestPrinter
 
 
@@ -163,6 +163,8 @@ class _HostPrinter:
             return (
                 f"{self._name(s.inputs[0])}[{', '.join(str(f.offset) for f in s.fields)}] = {self._all(s.inputs[1:])}"
             )
+        if isinstance(s, Collect):
+            return f"collect, keeping {outputs}" if s.outputs else "collect"
         if isinstance(s, Decide):
             return f"{outputs} = decide {'; '.join(self._decision(n, d, s) for n, d in enumerate(s.decisions))}"
         if isinstance(s, Push):

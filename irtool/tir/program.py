@@ -11,9 +11,20 @@ from typing import Any, NamedTuple
 
 from ..symbolic_int import Symbol, bound, extent_of, symbol_of, symbols_of, value_at
 from . import dtypes
+from .dtypes import HANDLE
 from .kernel import Kernel
 from .pools import Pool
-from .region import REGION_ERROR, Invocation, Layout, MakeObject, Push, RegionStep, frame_bytes
+from .region import (
+    REGION_ERROR,
+    Collect,
+    Invocation,
+    Layout,
+    MakeObject,
+    Push,
+    RegionStep,
+    WriteObject,
+    frame_bytes,
+)
 from .stmt import Buffer
 from .values import EntryValues
 
@@ -532,6 +543,17 @@ class Program:
             f.values is not None or any(isinstance(s, RegionStep) for s in steps(f.body))
             for f in self.functions.values()
         )
+
+    @property
+    def collects(self) -> bool:
+        """True if its loops take objects back."""
+        return any(isinstance(s, Collect) for f in self.functions.values() for s in steps(f.body))
+
+    @property
+    def writes_handles(self) -> bool:
+        """True if older objects may come to lead to newer ones."""
+        every = (s for f in self.functions.values() for s in steps(f.body))
+        return any(isinstance(s, WriteObject) and any(x.dtype == HANDLE for x in s.fields) for s in every)
 
     @property
     def largest_item(self) -> int:

@@ -148,6 +148,15 @@ class Decide(Invocation):
 
 
 @dataclass(eq=False)
+class Collect(Invocation):
+    """Takes back the objects made since the function began that no handle among the inputs leads to, if they take half of the free memory.
+    The others move together; the outputs, the same slots, have their new handles."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+
+
+@dataclass(eq=False)
 class Push(Invocation):
     """Puts a frame with the inputs onto the stack; `body` is the body of the loop to go on with after the call."""
 
@@ -172,7 +181,7 @@ class Resume(Invocation):
     outputs: list[Any] = field(default_factory=list)
 
 
-RegionStep = MakeObject | ReadObject | WriteObject | Decide | Push | Pop | Resume
+RegionStep = MakeObject | ReadObject | WriteObject | Decide | Collect | Push | Pop | Resume
 """A step that works on the region."""
 
 

@@ -26,18 +26,19 @@ from ...tir.program import (
     Switch,
     steps,
 )
-from ...tir.region import RegionStep
+from ...tir.region import Collect, RegionStep
 from ...tir.symbols import symbols_of_program
 from ..c_types import enclose, stored_type
 from ..interface.names import Identifiers
 from .frame import ARENA, END, POOLS, Frame
-from .region import BEFORE, REGION, write_step
+from .region import BEFORE, LIMIT, REGION, write_step
 from .team import WORKER
 from .variant import Variant
 
 
 class HostWriter:
-    """Writes one function of a variant of the network. `constant` gives the C expression of a constant."""
+    """Writes one function of a variant of the network. `constant` gives the C expression of a constant, `table` the symbol
+    of the table of objects."""
 
     def __init__(
         self,
@@ -48,6 +49,7 @@ class HostWriter:
         *,
         checks_frame: bool,
         in_team: bool = False,
+        table: str = "",
     ) -> None:
         self.function = function
         self.variant = variant
@@ -57,7 +59,8 @@ class HostWriter:
         self.frame = Frame(function)
         self.symbols = [s.name for s in symbols_of_program(variant.program)]
         self.in_region = variant.program.uses_region
-        own = (REGION, BEFORE) if self.in_region else ()
+        own = (REGION, BEFORE, LIMIT) if self.in_region else ()
+        self.collect = table, variant.program.writes_handles
         self.names = names.inner(ARENA, END, POOLS, WORKER, *own, *self.symbols)
         self.places: dict[Slot, str] = {s: self.names.fresh(s.name) for s in function.params}
         self.places.update({s: self.names.fresh(s.name) for s in function.results})
@@ -99,8 +102,12 @@ class HostWriter:
         lines += [f"  (void){n};" for n in self.symbols]
         lines += [f"  (void){WORKER};"] if self.in_team else []
         lines += [f"  (void){REGION};"] if self.in_region else []
-        if f.releases:
+        collects = any(isinstance(s, Collect) for s in steps(f.body))
+        if collects:
+            lines.insert(1, f"  int64_t {LIMIT} = {BEFORE} + ({REGION}->stack - {BEFORE}) / 2;")
+        if collects or f.releases:
             lines.insert(1, f"  const int64_t {BEFORE} = {REGION}->top;")
+        if f.releases:
             body.append(f"  {REGION}->top = {BEFORE};")
         return "\n".join([*lines, *body, "  return 0;", "}", ""])
 
@@ -123,7 +130,7 @@ class HostWriter:
                 lines.append(f"{pad}return {s.code};")
             elif isinstance(s, RegionStep):
                 region_lines = write_step(
-                    s, self._place, lambda x: _bytes(x.resolve().nbytes), self.next_body, self.names.fresh
+                    s, self._place, lambda x: _bytes(x.resolve().nbytes), self.next_body, self.names.fresh, self.collect
                 )
                 lines += [pad + line for line in region_lines]
             elif isinstance(s, SetLengths):

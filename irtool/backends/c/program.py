@@ -383,6 +383,7 @@ class _Writer:
                     self.constants.__getitem__,
                     checks_frame=self.program.checks_frame(f),
                     in_team=self.in_team,
+                    table=self.table,
                 )
                 for f in v.program.functions.values()
             ]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ...tir.program import Slot
 from ...tir.region import (
     REGION_ERROR,
+    Collect,
     Decide,
     Field,
     MakeObject,
@@ -22,6 +23,9 @@ from ...tir.region import (
 REGION = "region"
 """The name, within a function, of the region."""
 
+LIMIT = "limit"
+"""The name, within a function, of the end of objects from which on a loop takes them back."""
+
 BEFORE = "before"
 """The name, within a function, of the end of the objects when it began."""
 
@@ -32,6 +36,7 @@ def write_step(
     size_of: Callable[[Slot], str],
     next_body: str,
     label: Callable[[str], str],
+    collect: tuple[str, bool] = ("", False),
 ) -> list[str]:
     """The statements of a step.
 
@@ -40,6 +45,7 @@ def write_step(
         size_of: the C expression of a slot's bytes.
         next_body: the variable that chooses the body of the next iteration.
         label: gives a new name for a label.
+        collect: the symbol of the table of objects, and whether older objects may lead to newer ones.
     """
 
     def put(base: str, fields: Sequence[Field], slots: Sequence[Slot]) -> list[str]:
@@ -60,12 +66,30 @@ def write_step(
         tags = [f"irt_tag({REGION}, {_followed(f'*{place(s.inputs[d.root])}', d.path)})" for d in s.decisions]
         return _decide(s, tags, place(s.outputs[0]), label)
     stack = f"{REGION}->stack"
+    if isinstance(s, Collect):
+        return _collect(s, place, collect)
     if isinstance(s, Push):
         check = f"if (!irt_push({REGION}, {frame_bytes(s.inputs)}, {s.body})) return {REGION_ERROR};"
         return [check, *put(stack, frame_fields(s.inputs), s.inputs)]
     if isinstance(s, Pop):
         return [*get(stack, frame_fields(s.outputs), s.outputs), f"{stack} += {frame_bytes(s.outputs)};"]
     return [f"{next_body} = irt_next({REGION});", "continue;"]
+
+
+def _collect(s: Collect, place: Callable[[Slot], str], how: tuple[str, bool]) -> list[str]:
+    """The handles are put into a frame, and have new values there afterwards."""
+    table, written = how
+    count, places = len(s.inputs), [place(x) for x in s.inputs]
+    each = [(x, f"irt_at({REGION}, {REGION}->stack + {8 * n})") for n, x in enumerate(places, 1)]
+    arguments = f"(int64_t *)(void *){REGION}, {table}, {BEFORE}, {count}, {int(written)}"
+    return [
+        f"if ({REGION}->top >= {LIMIT} && irt_push({REGION}, {8 * count + 8}, 0)) {{",
+        *(f"  memcpy({frame}, {x}, 8);" for x, frame in each),
+        f"  {LIMIT} = irt_far_collect({arguments});",
+        *(f"  memcpy({x}, {frame}, 8);" for x, frame in each),
+        f"  {REGION}->stack += {8 * count + 8};",
+        "}",
+    ]
 
 
 def _decide(s: Decide, tags: Sequence[str], answer: str, label: Callable[[str], str]) -> list[str]:

@@ -8,7 +8,7 @@ from ...tir.values import object_table
 
 def uses_objects(program: Program) -> bool:
     """True if a run moves objects."""
-    return any(f.values is not None for f in program.functions.values())
+    return program.collects or any(f.values is not None for f in program.functions.values())
 
 
 def table_of(program: Program) -> list[int]:

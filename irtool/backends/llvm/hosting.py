@@ -26,7 +26,7 @@ from ...tir.program import (
     Switch,
     steps,
 )
-from ...tir.region import RegionStep, Resume
+from ...tir.region import Collect, RegionStep, Resume
 from ...tir.symbols import symbols_of_kernel
 from .builder import Builder
 from .formulas import arguments, parameters, write_formula
@@ -47,7 +47,9 @@ class HostWriter:
         library: Library,
         checks_frame: bool,
         lengths: Sequence[Symbol],
+        *,
         in_region: bool = False,
+        collect: tuple[str, bool] = ("", False),
     ) -> None:
         self.function = function
         self.symbols = symbols
@@ -58,7 +60,7 @@ class HostWriter:
         self.lengths = lengths
         self.own = ["region"] if in_region else []
         self.b = Builder("arena", "arena_end", "entry", *self.own, *(s.name for s in lengths))
-        self.region = RegionWriter(self.b, self._place, library)
+        self.region = RegionWriter(self.b, self._place, library, collect)
         self.places: dict[Slot, str] = {}
         self.set: dict[str, str] = {}
         """The addresses of lengths that the function sets."""
@@ -84,6 +86,8 @@ class HostWriter:
         if any(isinstance(s, Loop) for s in steps(f.body)):
             self.next_body = b.slot("i32", "next_body")
         before = self.region.top() if f.releases else ""
+        if any(isinstance(s, Collect) for s in steps(f.body)):
+            self.region.begin_turns()
         for length in f.lengths:
             self.set[length.name] = b.slot("i64", f"{length.name}_now")
             b.do(f"store i64 %{length.name}, ptr {self.set[length.name]}")

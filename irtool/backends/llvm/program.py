@@ -195,7 +195,15 @@ class ProgramWriter:
         checks = self.program.checks_frame(f)
         lengths = symbols_of_program(self.program)
         return HostWriter(
-            f, self.functions, self.kernels, self._constant, self.library, checks, lengths, self.region_bytes > 0
+            f,
+            self.functions,
+            self.kernels,
+            self._constant,
+            self.library,
+            checks,
+            lengths,
+            in_region=self.region_bytes > 0,
+            collect=(self.table, self.program.writes_handles),
         ).write()
 
     def _storage(self) -> list[str]:

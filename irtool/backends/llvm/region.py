@@ -8,6 +8,7 @@ from ...tir.program import Slot
 from ...tir.region import (
     HEADER,
     REGION_ERROR,
+    Collect,
     Decide,
     Field,
     MakeObject,
@@ -41,8 +42,16 @@ def open_region(b: Builder, memory: str, end: str) -> None:
 class RegionWriter:
     """Writes the steps of one function; `place` gives the operand of a slot's address."""
 
-    def __init__(self, b: Builder, place: Callable[[Slot], str], library: Library) -> None:
+    def __init__(
+        self,
+        b: Builder,
+        place: Callable[[Slot], str],
+        library: Library,
+        collect: tuple[str, bool] = ("", False),
+    ) -> None:
         self.b = b
+        self.table, self.written = collect
+        self.before = self.limit = ""
         self.place = place
         self.library = library
 
@@ -70,6 +79,8 @@ class RegionWriter:
             self._put(self._handle(s.inputs[0]), s.fields, s.inputs[1:])
         elif isinstance(s, Decide):
             self._decide(s)
+        elif isinstance(s, Collect):
+            self._collect(s)
         elif isinstance(s, Push):
             self._require(frame_bytes(s.inputs))
             stack = self.b.value(f"sub i64 {self._number(_STACK)}, {frame_bytes(s.inputs)}", "stack")
@@ -80,6 +91,38 @@ class RegionWriter:
             stack = self._number(_STACK)
             self._get(stack, frame_fields(s.outputs), s.outputs)
             self._set(_STACK, self.b.value(f"add i64 {stack}, {frame_bytes(s.outputs)}"))
+
+    def begin_turns(self) -> None:
+        """Notes where the objects of the function begin, and from which end on they are taken back."""
+        b = self.b
+        self.before, self.limit = self.top(), b.slot("i64", "limit")
+        free = b.value(f"sub i64 {self._number(_STACK)}, {self.before}")
+        half = b.value(f"sdiv i64 {free}, 2")
+        b.do(f"store i64 {b.value(f'add i64 {self.before}, {half}')}, ptr {self.limit}")
+
+    def _collect(self, s: Collect) -> None:
+        """The handles are put into a frame, and have new values there afterwards."""
+        b, count = self.b, len(s.inputs)
+        full, room, go = (b.fresh(n) for n in ("full", "room", "go"))
+        limit = b.value(f"load i64, ptr {self.limit}", "limit_now")
+        b.branch(b.value(f"icmp sge i64 {self.top()}, {limit}"), full, go)
+        b.start(full)
+        left = b.value(f"sub i64 {self._number(_STACK)}, {self.top()}")
+        b.branch(b.value(f"icmp sge i64 {left}, {8 * count + 8}"), room, go)
+        b.start(room)
+        old = self._number(_STACK)
+        stack = b.value(f"sub i64 {old}, {8 * count + 8}", "stack")
+        self._set(_STACK, stack)
+        frame = [(x, self._at(stack, 8 * n)) for n, x in enumerate(s.inputs, 1)]
+        for x, inside in frame:
+            b.do(f"store i64 {self._handle(x)}, ptr {inside}, align 8")
+        arguments = f"ptr %region, ptr @{self.table}, i64 {self.before}, i64 {count}, i32 {int(self.written)}"
+        after = b.value(f"call i64 {self.library.objects('irt_far_collect')}({arguments})")
+        b.do(f"store i64 {after}, ptr {self.limit}")
+        for x, inside in frame:
+            b.do(f"store i64 {b.value(f'load i64, ptr {inside}, align 8')}, ptr {self.place(x)}, align 8")
+        self._set(_STACK, old)
+        b.start(go)
 
     def next_body(self) -> str:
         """The number, an i32, of the body that the last frame names."""
