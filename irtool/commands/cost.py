@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _WIDEST = 48
@@ -32,7 +31,7 @@ def cost_record(module: Any, target: str | None, entry: str) -> dict[str, Any]:
         "in_region": report["in_region"],
         "kernels": sorted(kernels, key=lambda k: (-k["macs"] * k["calls"], k["name"])),
         "buffers": report["buffers"],
-        **({"lengths": report["lengths"]} if "lengths" in report else {}),
+        **{key: report[key] for key in ("lengths", "peaks", "arena_formula") if key in report},
     }
 
 
@@ -41,13 +40,12 @@ def list_costs(record: Mapping[str, Any]) -> Iterator[str]:
     from .tables import drawer
 
     yield f"  {record['macs']} multiply-adds, {record['weight_bytes']} bytes of weights as they are stored"
-    yield f"  {record['arena_bytes']} bytes of arena, {record['arena_lower_bound']} of them alive at one time"
+    yield _arena(record)
     yield from (f"  {line}" for line in pool_lines(record))
     yield f"  {record['stack_bytes']} bytes of stack at most"
     if record["in_region"]:
         yield "  behind the arena is a region for the data and the recursion of a run, of --region-size bytes"
-    for length in record.get("lengths", ()):
-        yield f"  a run decides {length['name']}, from {length['low']} to {length['high']}: sizes are those at the upper bound"
+    yield from map(_decided, record.get("lengths", ()))
     total = max(record["macs"], 1)
     rows = [
         (
@@ -64,6 +62,25 @@ def list_costs(record: Mapping[str, Any]) -> Iterator[str]:
         yield draw([head, *rows])
     else:
         yield from (f"  {'  '.join(row)}" for row in (head, *rows))
+
+
+def _arena(record: Mapping[str, Any]) -> str:
+    alive = f"{record['arena_lower_bound']} of them alive at one time"
+    if "arena_formula" in record:
+        return f"  {record['arena_formula']} bytes of arena: {record['arena_bytes']} at usual lengths, {alive}"
+    return f"  {record['arena_bytes']} bytes of arena, {alive}"
+
+
+def _decided(length: Mapping[str, Any]) -> str:
+    """The line on a length that a run decides."""
+    name, values = length["name"], length.get("choices")
+    if values:
+        return (
+            f"  a run decides {name}: {', '.join(map(str, values[:-1]))} or {values[-1]}, each with kernels of its own"
+        )
+    if "high" not in length:
+        return f"  a run decides {name}, from {length['low']} on: sizes are those for {length['usual']}"
+    return f"  a run decides {name}, from {length['low']} to {length['high']}: sizes are those at the upper bound"
 
 
 def pool_lines(record: Mapping[str, Any]) -> Iterator[str]:
@@ -88,10 +105,11 @@ def list_memory(record: Mapping[str, Any]) -> Iterator[str]:
         steps = 1 + max(b["last_step"] for b in buffers)
         alive = [sum(b["bytes"] for b in buffers if b["first_step"] <= s <= b["last_step"]) for s in range(steps)]
         peak = max(range(steps), key=lambda s: alive[s])
-        lengths = [n["name"] for n in record.get("lengths", ())]
-        deciding = _lengths_in((b for b in buffers if b["first_step"] <= peak <= b["last_step"]), lengths)
-        decided = f", decided by {' and '.join(deciding)}" if deciding else ""
-        yield f"  @{function}: {steps} steps, at most {alive[peak]} bytes in use (step {peak}){decided}"
+        formula = record.get("peaks", {}).get(function)
+        if formula is None:
+            yield f"  @{function}: {steps} steps, at most {alive[peak]} bytes in use (step {peak})"
+        else:
+            yield from _peak(function, steps, formula)
         width = min(steps, _WIDEST)
         in_pools = bool(pools) and all("pool" in b for b in buffers)
         wide = max(map(len, ("pool", *pools)))
@@ -110,10 +128,14 @@ def _formula(buffer: Mapping[str, Any]) -> str:
     return f"  {buffer['dtype']}[{', '.join(map(str, shape))}]" if any(isinstance(d, str) for d in shape) else ""
 
 
-def _lengths_in(buffers: Iterable[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
-    """The lengths in the shapes of buffers."""
-    words = {word for b in buffers for d in b["shape"] if isinstance(d, str) for word in re.findall(r"\w+", d)}
-    return [n for n in names if n in words]
+def _peak(function: str, steps: int, peak: Mapping[str, Any]) -> Iterator[str]:
+    """The lines on the most bytes in use of a function whose buffers have lengths in their sizes."""
+    decided = f", decided by {' and '.join(peak['lengths'])}" if peak["lengths"] else ""
+    yield f"  @{function}: {steps} steps, at most {peak['bytes']} bytes in use (step {peak['step']}){decided}"
+    yield f"    for any length: {peak['formula']} bytes, and what alignment to 64 adds"
+    share = 100 * peak["buffer_bytes"] // max(1, peak["bytes"])
+    shape = ", ".join(map(str, peak["buffer_shape"]))
+    yield f"    {share} % of it: {peak['buffer']} [{shape}]"
 
 
 def _bar(buffer: Mapping[str, Any], steps: int, width: int) -> str:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ..backends.base import EntryPoint, Sources, entry_points
 from ..post_order import in_post_order
-from ..symbolic_int import Symbol, SymbolicInt, at_typical, is_known, planned
+from ..symbolic_int import Symbol, SymbolicInt, at_typical, is_known, planned, symbols_of
 from ..tir import dtypes
-from ..tir.kernel import StageChoice, part_bytes
+from ..tir.kernel import StageChoice
 from ..tir.pools import locate, pool_record
 from ..tir.program import (
-    CONSTANT,
-    TEMP,
     Branch,
     CallFunction,
-    Fork,
     HostFunction,
     LengthIs,
-    Loop,
     Program,
     RunKernel,
     Slot,
@@ -31,9 +27,9 @@ from ..tir.program import (
     steps,
 )
 from ..tir.stack import stack_bytes
-from ..tir.stmt import Buffer, Scope
 from ..tir.symbols import symbols_of_entries
 from .enlarged_weights import plain_weight_bytes
+from .lifetimes import has_lengths, live_buffers, peak_of
 
 
 def make_report(program: Program, name: str, sources: Sources | None = None) -> dict[str, Any]:
@@ -88,7 +84,8 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
             }
             for k in program.kernels
         ],
-        "buffers": [_in_pool(b, f, program) for f in functions for b in _buffers(f.name, f.body)],
+        "buffers": [b for f in functions for b in _buffers(program, f)],
+        **_peaks(program),
         **_lengths(program),
         **_states(entry),
         "constants": [
@@ -217,58 +214,36 @@ def _shape(extents: Iterable[int]) -> list[int | str]:
     return [str(d) if isinstance(d, SymbolicInt) else d for d in extents]
 
 
-def _buffers(function: str, body: Any) -> list[dict[str, Any]]:
-    """Each temporary with its place in the frame, and the steps between which it is alive: values, then scratch memory of
-    kernels, by `kernel.buffer`. What a loop carries is alive in all its steps; its next value may be made in its place."""
-    lifetimes: dict[Slot, list[int]] = {}
-    scratch: list[dict[str, Any]] = []
-    for step_index, s in enumerate(steps(body)):
-        if isinstance(s, Loop):
-            end = step_index + len(steps([s])) - 1
-            for c in s.state:
-                lifetimes.setdefault(c, [step_index, step_index])[1] = end
-        if isinstance(s, RunKernel):
-            scratch += [_scratch(function, s, b, step_index) for b in _offsets(s)]
-        for slot in s.reads if isinstance(s, Fork) else (*s.reads, *s.writes):
-            slot = slot.resolve()
-            if slot.kind == TEMP:
-                span = lifetimes.setdefault(slot, [step_index, step_index])
-                span[1] = max(span[1], step_index)
-    assert all(s.kind != CONSTANT for s in lifetimes)
-    return [
-        {
-            "function": function,
-            "name": s.name,
-            "dtype": s.dtype,
-            "shape": _shape(s.shape),
-            "offset": at_typical(s.offset or 0),
-            "bytes": _number(s.nbytes),
-            "first_step": first,
-            "last_step": last,
+def _buffers(program: Program, function: HostFunction) -> Iterator[dict[str, Any]]:
+    """The buffers of the frame of a function."""
+    for b in live_buffers(function.body):
+        record = {
+            "function": function.name,
+            "name": b.name,
+            "dtype": b.dtype,
+            "shape": _shape(b.shape),
+            "offset": at_typical(b.offset),
+            "bytes": b.nbytes,
+            "first_step": b.first,
+            "last_step": b.last,
         }
-        for s, (first, last) in lifetimes.items()
-    ] + scratch
+        yield _in_pool(record, function, program)
 
 
-def _scratch(function: str, s: RunKernel, b: Buffer, step: int) -> dict[str, Any]:
-    return {
-        "function": function,
-        "name": f"{s.kernel.name}.{b.name}",
-        "dtype": b.dtype,
-        "shape": _shape(b.shape),
-        "offset": at_typical(s.workspace + _offsets(s)[b]),
-        "bytes": _bytes(s, b),
-        "first_step": step,
-        "last_step": step,
-    }
-
-
-def _bytes(s: RunKernel, b: Buffer) -> int:
-    """The bytes of a buffer in the workspace: a part for each thread, if it is a thread's own."""
-    assert s.kernel.placement is not None
-    return at_typical(part_bytes(b)) * s.kernel.placement.threads if b.scope == Scope.THREAD else _number(b.nbytes)
-
-
-def _offsets(s: RunKernel) -> dict[Buffer, int]:
-    assert s.kernel.placement is not None
-    return s.kernel.placement.offsets
+def _peaks(program: Program) -> dict[str, Any]:
+    """For each function whose buffers have lengths in their sizes: the most bytes in use as a formula, and the buffer that has most of it."""
+    peaks = {}
+    for f in program.functions.values():
+        buffers = live_buffers(f.body)
+        peak = peak_of(buffers) if has_lengths(buffers) else None
+        if peak is not None:
+            peaks[f.name] = {
+                "step": peak.step,
+                "bytes": peak.nbytes,
+                "formula": peak.text,
+                "lengths": [s.name for s in symbols_of(peak.formulas[:1])],
+                "buffer": peak.largest.name,
+                "buffer_shape": _shape(peak.largest.shape),
+                "buffer_bytes": peak.largest.nbytes,
+            }
+    return {"peaks": peaks} if peaks else {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..diagnostics import Diagnostic, InternalError, IrError
 from ..ir import Call, Constant, Expr, Function, Var
 from ..ir.structural import structural_equal, structural_hash
+from ..passes.core.primitive_functions import only_reshapes
 from ..tir.constants import hand_over_constants
 from ..tir.forms import buffers_read
 from ..tir.kernel import Kernel
@@ -76,6 +77,8 @@ class Kernels:
         operators = [c.op_name for c in graph.operators]
         kernel, taken = _without_unread(lower_function(graph, f"{name}_{seen}" if seen else name, self.target))
         kernel = kernel.replace(operators=operators, calls=[described_call(c) for c in graph.operators])
+        if kernel.copies is None and only_reshapes(function):  # its indices are formulas that no rule simplifies
+            kernel = kernel.replace(copies=0)
         self.all.append(kernel)
         lowered = Lowered(kernel, graph.constants, taken)
         self._by_hash.setdefault(key, []).append((function, lowered))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from ..symbolic_int import bound
+from ..symbolic_int import at_typical, planned
 from .expr import Binary, Const, Expr, Load, post_order
 from .stmt import For, PrimFunc, Stmt, Store, children
 
 
 def count_macs(nest: PrimFunc) -> int:
-    """Products of elements that the nest adds up, from its loops; before it is scheduled."""
+    """Products of elements that the nest adds up, from its loops, at the upper bounds of lengths, or usual ones without bounds; before it is
+    scheduled."""
     total = 0
     stack: list[tuple[Stmt, int]] = [(nest.body, 1)]
     while stack:
@@ -18,7 +19,7 @@ def count_macs(nest: PrimFunc) -> int:
         if isinstance(s, Store) and _accumulates_product(s):
             total += times
         stack.extend((k, times) for k in children(s))
-    return bound(total)
+    return at_typical(planned(total))
 
 
 def _accumulates_product(s: Store) -> bool:
