@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _measured(name: str, net: OpenNetwork, threads: int, seconds: float, pinned: int) -> Row:
-    model = export(net.network, name, MODELS, {net.axis: "length"})
+    model = export(net.network, name, MODELS, dict.fromkeys(net.axes, "length"))
     with tempfile.TemporaryDirectory() as place:
         engines = {e: Engine(e, model, name, threads, Path(place) / e) for e in ("irtool", *PEERS)}
         working = {e: w for e, w in engines.items() if not w.error}

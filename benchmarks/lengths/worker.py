@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ def irtool(
     """One build for all lengths, or for the pinned one, in a process of its own: the memory of the compiler is not that of the network."""
     import irtool as ir
 
-    extent = f"length={pinned}" if pinned is not None else f"{net.least}<=length<={net.greatest}"
+    extent = f"length={pinned}" if pinned is not None else net.bounds
     command = [
         sys.executable,
         "-m",
@@ -63,9 +63,13 @@ def peer(engine: str, model: str, inputs: Inputs, threads: int, folder: str) -> 
     return run_with
 
 
-def cut(inputs: Mapping[str, np.ndarray], axis: int, length: int) -> Inputs:
+def cut(inputs: Mapping[str, np.ndarray], axes: Sequence[int], length: int) -> Inputs:
     """The inputs at a length, as arrays of their own."""
-    return {n: np.ascontiguousarray(a[(slice(None),) * axis + (slice(length),)]) for n, a in inputs.items()}
+
+    def part(a: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(a[tuple(slice(length if n in axes else None) for n in range(a.ndim))])
+
+    return {n: part(a) for n, a in inputs.items()}
 
 
 def main() -> None:
@@ -78,11 +82,11 @@ def main() -> None:
     if kind in ("irtool", "pinned"):
         run, about = irtool(model, net, int(threads), folder, int(pinned) if pinned else None)
     else:
-        run = peer(kind, model, cut(inputs, net.axis, net.least), int(threads), folder)
+        run = peer(kind, model, cut(inputs, net.axes, net.least), int(threads), folder)
     print(json.dumps(about), flush=True)
     for line in sys.stdin:
         length, runs = map(int, line.split())
-        own = cut(inputs, net.axis, length)
+        own = cut(inputs, net.axes, length)
         path = Path(folder) / f"{length}.npy"
         if not path.exists():
             outputs = run(own)

@@ -27,7 +27,7 @@ def test_sweeps_have_both_bounds(name: str) -> None:
 def test_inputs_are_cut_along_the_open_axis() -> None:
     a = np.arange(24).reshape(2, 3, 4)
     for axis, length in ((0, 1), (1, 2), (2, 4)):
-        own = cut({"x": a}, axis, length)["x"]
+        own = cut({"x": a}, (axis,), length)["x"]
         assert own.flags.c_contiguous and own.shape[axis] == length and (own == a.take(range(length), axis)).all()
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
 
-from ...symbolic_int import as_integer
+from ...symbolic_int import as_integer, estimate
 from ...tir.expr import Expr, Load, Var, rewrite
 from ...tir.forms import AnyForm, Map, Reduction
 from ...tir.kernel import Kernel
@@ -102,9 +102,13 @@ def partition(r: Reduction, work: int = 0) -> list[AnyForm] | None:
         left *= sum(x.work for x in ranges)
         results *= positions
     parts = parts_of(r, WRITTEN_OUT)
-    if left > MOST_LEFT * whole or parts is None or (len(parts) > 1 and results < FEWEST_RESULTS * len(parts)):
-        return None
-    return parts
+    return parts if parts is not None and _pays(left, whole, results, len(parts)) else None
+
+
+@estimate
+def _pays(left: int, whole: int, results: int, parts: int) -> bool:
+    """True if few enough of the steps are left, and each part has enough results."""
+    return left <= MOST_LEFT * whole and (parts == 1 or results >= FEWEST_RESULTS * parts)
 
 
 def parts_of(r: Reduction, most: int) -> list[AnyForm] | None:
