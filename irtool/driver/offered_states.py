@@ -1,7 +1,7 @@
 """Inputs of a function that look like states: the pairs of an input and an output that `build --state auto` keeps, and `info` lists.
 
 An output is the next value of an input of the same type, but for extents that a run decides, if it is an update of it (rows written, as
-ONNX's TensorScatter does, or put behind it), or if their names in the model say so: `past_key_values.0.key` and `present.0.key`, `h0` and `hn`,
+ONNX's TensorScatter does, or put behind it, of which CausalConvWithState keeps the last ones), or if their names in the model say so: `past_key_values.0.key` and `present.0.key`, `h0` and `hn`,
 `state` and `state_out`.
 """
 
@@ -67,7 +67,7 @@ def _next_names(name: str) -> Iterator[str]:
 def _updated(e: object) -> Var | None:
     """The parameter of which an expression is an update."""
     while isinstance(e, Call) and isinstance(e.op, Op):
-        if issubclass(e.op.operator, ScatterAlongAxis | ScatterND):
+        if issubclass(e.op.operator, ScatterAlongAxis | ScatterND) or is_call_to(e, "strided_slice"):
             e = e.args[0]
         elif is_call_to(e, "concatenate") and isinstance(joined := e.args[0], Tuple) and joined.fields:
             e = joined.fields[0]

@@ -13,6 +13,7 @@ from tests.driver.programs import compile_c, run
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 PRINTED = {
+    "beam": "1: t 0.550 o 0.450\n2: on 0.405 ta 0.220 t. 0.165\n3: on. 0.405 t.. 0.165 tat 0.132\non\n",
     "speller": "abracadabra\n",
     "treelstm": "((the film) good): 0.46\n"
     "((the bad) film): -0.46\n"

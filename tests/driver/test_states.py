@@ -421,3 +421,24 @@ def test_tvms_interface_has_no_states(options: dict[str, Any]) -> None:
 def test_networks_without_states_have_no_instances() -> None:
     with pytest.raises(UsageError, match="this build has no states"):
         NETWORKS["lstm"].stateless().instance()
+
+
+WINDOW = """<ir_version: 12, opset_import: ["" : 27]>
+step (float[1,4,2] x, float[1,4,3] past, float[4,1,4] w, float[4] b) => (float[1,4,2] y, float[1,4,3] kept) {
+  y, kept = CausalConvWithState<activation = "silu">(x, w, b, past)
+}
+"""
+
+
+def test_windows_of_a_causal_convolution_stay_in_place() -> None:
+    pytest.importorskip("onnx")
+    module, _ = irtool.from_onnx(WINDOW.encode())
+    g = np.random.RandomState(0)
+    weights = {"w": g.randn(4, 1, 4).astype("float32"), "b": g.randn(4).astype("float32")}
+    stateless, artifact = irtool.build(module, weights), irtool.build(module, weights, states="auto")
+    assert [(s["name"], s["output"], s["copied"]) for s in artifact.report["states"]] == [("past", "kept", False)]
+    instance, past = artifact.instance(), np.zeros((1, 4, 3), "float32")
+    for n in range(STEPS):
+        x = np.random.RandomState(n).randn(1, 4, 2).astype("float32")
+        y, past = stateless.run([x, past])
+        np.testing.assert_array_equal(instance.step([x]), y)

@@ -313,6 +313,8 @@ class KernelWriter:
             offset = self.kernel.offset(b)
             part = self.threads.part(part_bytes(b)) if b.scope == Scope.THREAD else ""
             self.code.line(f"{t} *const {name} = ({t} *)(void *)(ws + {offset}{part});")
+            if bound(b.size) == 0:  # loops over nothing are left out, and with them what names the buffer
+                self.code.line(f"(void){name};")
             self.used.add("ws")
             return False
         self.code.open()
