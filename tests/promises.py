@@ -86,6 +86,8 @@ PROMISES = {
     "attention": "a softmax of a product times a matrix is one kernel, with any reshapes, masks and scales between, and keeps some rows in the cache",
     "exponentials of doubles": "exp and sigmoid of float64 are computed in vectors, to 4 units in the last place",
     "full vectors": "an axis of any extent is computed in full vectors, the last one overlapping or padded; stores that must not repeat end in narrower vectors",
+    "states": "states stay in the memory of an instance, in place where no step reads the old value later: 1,000 steps give the bits of the network that takes and gives them",
+    "growing states": "states that grow have a capacity and a position, and steps use the rows up to it; full states, other bytes and other lengths are refused, and change nothing",
     "equal constants": "equal constants are stored once in every build, in any shape, and also if layouts make them equal",
     "onnx functions": "functions of ONNX models are expanded: nested and overloaded ones, with attributes, defaults and subgraphs",
 }

@@ -21,6 +21,7 @@ CLASSES = {
     "compiled models": "ONNX models, half of them mutated, imported and compiled to C for such processors: C gives what the interpreter gives",
     "compiled states": "random networks with states, whose next values are any values of their type: steps give the bits of the network that takes and gives the states",
     "compiled extents": "random networks whose extents values decide, with branches and turns that grow tensors, compiled to C, a third of them under sanitizers: C gives what the interpreter gives, or the error of an extent",
+    "growing states": "random networks whose states have more rows after each step, written in place or copied, until they are full: the same bits",
     "calls": "calls of every operator with dtypes, ranks and attributes at their corners: `check`, interpreter and C accept or refuse alike",
     "indices": "hostile indices and boxes from data, under address and undefined-behaviour sanitizers",
     "numbers": "NaN, infinities, extreme integers: interpreter against C",

@@ -11,6 +11,8 @@ import pytest
 from tests.command_line import irtool
 from tests.driver.programs import compile_c, run
 
+pytestmark = pytest.mark.promise("states")
+
 SAMPLES = Path(__file__).parents[2] / "samples"
 PRINTED = {
     "beam": "1: t 0.550 o 0.450\n2: on 0.405 ta 0.220 t. 0.165\n3: on. 0.405 t.. 0.165 tat 0.132\non\n",

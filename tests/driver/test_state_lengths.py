@@ -18,6 +18,8 @@ from irtool.driver.lengths import StateFull, WrongLength
 from tests.driver import decoder
 from tests.driver.programs import compile_c, parse, run
 
+pytestmark = pytest.mark.promise("growing states")
+
 CAPACITY = 32
 STEPS = 1000
 needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="no clang")

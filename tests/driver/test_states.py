@@ -17,6 +17,8 @@ from irtool.driver.instance import OtherState
 from tests.driver.programs import compile_c, parse, run
 from tests.driver.states import NETWORKS, Network, all_outputs
 
+pytestmark = pytest.mark.promise("states")
+
 STEPS = 1000
 needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="no clang")
 TARGETS = [

@@ -16,6 +16,7 @@ from tests.fuzz.kernels import run_imports, run_kernels, write_import, write_ker
 from tests.fuzz.model_trial import run_model_trial, write_model_failure
 from tests.fuzz.onnx_operators import run_operators, write_operator
 from tests.fuzz.programs import program_module
+from tests.fuzz.state_networks import run_states, write_states
 from tests.fuzz.text_trial import run_text_trial
 from tests.fuzz.trial import run_program_trial, run_trial
 from tests.fuzz.values import run_values, write_value
@@ -49,5 +50,6 @@ KINDS = {
     "kernels": Kind(10, run_kernels, write_kernel),
     "imports": Kind(20, run_imports, write_import),
     "extents": Kind(5, run_extents, write_extents),
+    "states": Kind(5, partial(map, run_states), write_states),
     "onnx": Kind(40, run_operators, write_operator),
 }
