@@ -64,6 +64,7 @@ PROMISES = {
     "places": "results of passes keep the place of their operands in the source, and refusals of passes point there",
     "operator cases": "cases of an operator are lines of one form beside its definition: its manual shows them, and irtool ops --check runs them",
     "operator facts": "an operator's class states its facts and its rules are filed beside it, so that one file adds an operator; missing facts are listed",
+    "values": "entries take and give values of data types and references, in C, LLVM and Python: all bytes that callers give are checked, and loops that make data run in a region of constant size",
     "mutants": "a random change of one token of irtool is noticed by quick tests, in at least 85 of 100 cases",
     "completion": "shells complete commands, options, passes, operators, instruments, functions of the named file, and files",
     "start": "commands start fast: they import what their arguments need, and nothing else",

@@ -74,7 +74,8 @@ def parameter_values(
         else:
             assert value_uses is not None
             kind = partial(value_uses.of, written.get(p.name, p))
-            values.append(random_value(type_at(ty, lengths), p.name, seed, numbering.get(p.name, place), p.span, kind))
+            number = numbering.get(p.name, place)
+            values.append(random_value(type_at(ty, lengths), p.name, seed, number, p.span, kind, before))
     try:
         return check_inputs(function.params, values, entry, origins, function.span), [p.name for p in missing]
     except IrError as error:

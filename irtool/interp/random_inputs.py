@@ -11,13 +11,15 @@ from typing import Any
 
 from ..deferred import np
 from ..diagnostics import IrError, Span
-from ..ir import Function, Module, TensorType, TupleType, Type
+from ..ir import Function, Module, RefType, TensorType, TupleType, Type
 from ..ir.dtypes import numpy_dtype
 from ..ir.example_shapes import example_shape
 from ..ops.typical import Range, Typical
 from ..symbolic_int import bound
 from ..trampoline import trampoline
+from .random_data import RandomConstructors, is_data
 from .value_hints import Uses
+from .values import Data, Reference
 
 _MOST = 2**30
 """Most elements of one value."""
@@ -59,6 +61,7 @@ def random_value(
     place: int | str,
     span: Span | None = None,
     typical: Callable[[tuple[int, ...]], Typical | None] = _no_uses,
+    module: Module | None = None,
 ) -> Any:
     """A value of that type, each tensor of the kind that `typical` says for its place among the fields of a tuple.
 
@@ -66,9 +69,12 @@ def random_value(
     the type, the kind, the seed and the place, which is that of a parameter among the others; the name is for messages
     alone, so that renaming changes no value.
 
-    Raises IrError, at `span`, for a dynamic shape or a type that is neither tensor nor tuple.
+    Values of data types need their `module`; the random numbers of their places draw the constructors.
+
+    Raises IrError, at `span`, for a dynamic shape, a function, and a data type without finite values.
     """
-    return trampoline(_draw(ty, name, seed, str(place), span, typical, (), RandomTensor.values))
+    data = None if module is None else RandomConstructors(module)
+    return trampoline(_draw(ty, name, seed, str(place), span, typical, (), RandomTensor.values, data))
 
 
 def _draw(
@@ -80,12 +86,26 @@ def _draw(
     typical: Callable[[tuple[int, ...]], Typical | None],
     path: tuple[int, ...],
     value: Callable[[RandomTensor], Any],
+    data: RandomConstructors | None,
+    depth: int = 0,
 ) -> Generator[Any, Any, Any]:
-    """The `value` of each tensor, in tuples as in the type."""
+    """The `value` of each tensor, in tuples as in the type, in data and references."""
+    own = (zlib.crc32(place.encode()) + seed) & 0x7FFFFFFF
+    if data is not None and isinstance(ty, RefType):
+        inside = yield _draw(ty.value, name, seed, f"{place}.0", span, _no_uses, (), value, data, depth)
+        return Reference(inside)
+    if data is not None and is_data(ty):
+        constructor, types = data.draw(ty, np.random.RandomState(own), depth, name, span)
+        arguments = []
+        for i, t in enumerate(types):
+            arguments.append((yield _draw(t, name, seed, f"{place}.{i}", span, _no_uses, (), value, data, depth + 1)))
+        return Data(constructor, arguments)
     if isinstance(ty, TupleType):
         fields = []
         for i, field in enumerate(ty.fields):
-            fields.append((yield _draw(field, f"{name}.{i}", seed, f"{place}.{i}", span, typical, (*path, i), value)))
+            fields.append(
+                (yield _draw(field, f"{name}.{i}", seed, f"{place}.{i}", span, typical, (*path, i), value, data, depth))
+            )
         return tuple(fields)
     if not isinstance(ty, TensorType):
         raise IrError(f"cannot make a random value for %{name}: its type is {ty!r}", span)
@@ -98,7 +118,6 @@ def _draw(
     shape = tuple(map(bound, ty.static_shape))  # of the greatest length
     if any(d < 0 for d in shape) or math.prod(shape) > _MOST:
         raise IrError(f"cannot make a random value for %{name}: there is no room for {ty!r}", span)
-    own = (zlib.crc32(place.encode()) + seed) & 0x7FFFFFFF
     return value(RandomTensor(shape, ty.dtype, typical(path) or Typical(), own))
 
 
@@ -151,6 +170,7 @@ def _of_parameters(
     value: Callable[[RandomTensor], Any],
 ) -> list[Any]:
     value_uses = Uses(function, module) if module is not None else None
+    data = RandomConstructors(module) if module is not None else None
     values = []
     for place, p in enumerate(function.params):
         ty = p.checked_type or p.type_annotation
@@ -158,5 +178,5 @@ def _of_parameters(
             raise IrError(f"the type of parameter %{p.name} is not known", p.span)
         typical = partial(value_uses.of, p) if value_uses else _no_uses
         own = str(numbering.get(p.name, place))
-        values.append(trampoline(_draw(ty, p.name, seed, own, p.span, typical, (), value)))
+        values.append(trampoline(_draw(ty, p.name, seed, own, p.span, typical, (), value, data)))
     return values

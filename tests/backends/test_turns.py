@@ -56,6 +56,9 @@ LOOPS = {
 }
 
 
+pytestmark = pytest.mark.promise("values")
+
+
 def built(loop: str, size: int, **options: object) -> irtool.Artifact:
     return irtool.build(irtool.parse(TYPES + LOOPS[loop]), flags={"region_size": size}, **options)  # type: ignore[arg-type]
 

@@ -64,6 +64,9 @@ def @main(%t: Tree, %n: int32) -> (float32, List[int32], Tree) {
 }
 
 
+pytestmark = pytest.mark.promise("values")
+
+
 def module(text: str) -> Module:
     return irtool.infer_types(irtool.parse(TYPES + MORE + text))
 

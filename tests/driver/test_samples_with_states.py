@@ -22,7 +22,7 @@ PRINTED = {
     "((hardly bad) good): 0.46\n"
     "(hardly (bad good)): 0.00\n"
     "((hardly (bad (good film))) bad): -0.46\n"
-    "a code without an end: refused\n",
+    "a tree that is too large: refused\n",
     "spotter": "stream 0, step 21: the tone begins\n"
     "stream 0, step 31: it ends\n"
     "stream 1, step 36: the tone begins\n"

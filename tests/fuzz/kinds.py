@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.fuzz.agreement import try_some, write_disagreement
 from tests.fuzz.compiled import run_compiled, run_compiled_programs, write_compiled
+from tests.fuzz.data import run_data_programs, write_data_program
 from tests.fuzz.extents import run_extents, write_extents
 from tests.fuzz.failures import write_failure, write_text_failure
 from tests.fuzz.kernels import run_imports, run_kernels, write_import, write_kernel
@@ -45,6 +46,7 @@ KINDS = {
     "texts": Kind(200, partial(map, partial(run_text_trial, wide=True)), write_text_failure),
     "compiled": Kind(10, run_compiled, write_compiled),
     "compiled-programs": Kind(10, run_compiled_programs, write_compiled),
+    "data": Kind(5, run_data_programs, write_data_program),
     "models": Kind(50, partial(map, partial(run_model_trial, wide=True)), write_model_failure),
     "values": Kind(30, run_values, write_value),
     "kernels": Kind(10, run_kernels, write_kernel),

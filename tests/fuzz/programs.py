@@ -9,7 +9,7 @@ are integers, or floats on which nothing is decided.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import irtool
 from irtool.ir import FuncType, GlobalTypeVar, Module, TensorType, TupleType, Type, TypeCall, scalar
@@ -34,10 +34,16 @@ def program_text(seed: int) -> str:
     return Drawing(rng).program(rng.choice((4, 8, 12, 20)))
 
 
-def program_module(seed: int) -> Module | None:
+def data_program_text(seed: int) -> str:
+    """A program whose parameters and results have data in them; the same for the same seed."""
+    rng = random.Random(f"data {seed}")
+    return Drawing(rng).program(rng.choice((4, 8, 12)), takes_data=True)
+
+
+def program_module(seed: int, text: Callable[[int], str] = program_text) -> Module | None:
     """The program with types; None where they hang on what nothing in it says, as of what a list without elements has."""
     try:
-        return irtool.infer_types(irtool.parse(program_text(seed), f"program {seed}"))
+        return irtool.infer_types(irtool.parse(text(seed), f"program {seed}"))
     except irtool.IrError as error:
         if all(d.code is not None and d.code.name == "E0304" for d in error.diagnostics):
             return None
@@ -54,17 +60,15 @@ class Drawing:
         self.own: list[tuple[str, Sequence[Type], Type]] = []
         self.shadows = rng.random() < 0.3
 
-    def program(self, size: int) -> str:
-        """Up to two functions, and `@main` of tensors, which calls them."""
+    def program(self, size: int, takes_data: bool = False) -> str:
+        """Up to two functions, and `@main` of tensors, or of data too, which calls them."""
         lines_of_code = [
             self.define(f"f{i}", self.types(1, (0, 1, 2)), self.type(2), size) for i in range(self.rng.randint(0, 2))
         ]
-        pair = TupleType((self.base(), self.base()))
-        lines_of_code.append(
-            self.define(
-                "main", [self.base() for _ in range(self.rng.randint(1, 3))], self.rng.choice((pair, self.base())), size
-            )
-        )
+        draw = self.without_functions if takes_data else self.base
+        pair = TupleType((draw(), draw()))
+        params = [draw() for _ in range(self.rng.randint(1, 3))]
+        lines_of_code.append(self.define("main", params, self.rng.choice((pair, draw())), size))
         code = "\n".join([*(FUNCTIONS[name] for name in sorted(self.functions)), *lines_of_code])
         used = [text for name, text in TYPES.items() if name in code or any(c in code for c in _names(text))]
         return "\n".join(['#[version = "0.0.5"]', *used, code, ""])
@@ -83,6 +87,13 @@ class Drawing:
         return self.rng.choice(
             (*scalars, *(TensorType(self.rng.choice(SHAPES), self.rng.choice(DTYPES)) for _ in scalars))
         )
+
+    def without_functions(self) -> Type:
+        """A type, half of the time of data, in whose values there are no functions."""
+        while True:
+            t = self.data(2) if self.rng.random() < 0.5 else self.type(2)
+            if "fn" not in str(t) and "Task" not in str(t):
+                return t
 
     def types(self, depth: int, counts: Sequence[int]) -> tuple[Type, ...]:
         return tuple(self.type(depth) for _ in range(self.rng.choice(counts)))
