@@ -13,6 +13,7 @@ PROMISES = {
     "row_bands": "rows of products and 1x1 convolutions run in bands that fit the L2 cache; panels of weights are as wide as register tiles",
     "blocked sums": "long sums, whose weights for one tile exceed the L1 cache, are computed in blocks for many rows, with the same bits",
     "scaled weights": "weights that the program scales as it runs have blocked layouts without a transpose",
+    "value extents": "extents that values decide are bounded and compiled: counts, slices, shapes, turns that grow tensors, equal extents; a run that ends with an error writes nothing",
     "forms": "schedules work on the axes, reductions and epilogues that lowering knows",
     "linear layers": "the build composes linear layers with constant weights, and runs 1x1 convolutions at the lowest resolution",
     "epilogues": "elementwise kernels become epilogues of their producers, past reshapes and transposes, if vectors stay contiguous",

@@ -16,6 +16,7 @@ from tests.driver.growing import BOUNDS, GROWING, ROW, growing
 from tests.driver.programs import parse
 from tests.driver.value_lengths import leaves
 
+pytestmark = pytest.mark.promise("value extents")
 needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="no clang")
 
 

@@ -23,6 +23,7 @@ from tests.driver.programs import compile_c, parse, run
 from tests.driver.value_lengths import NETWORKS, Network, leaves
 
 CANARY = 77
+pytestmark = pytest.mark.promise("value extents")
 needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="no clang")
 BUILDS: dict[str, dict[str, Any]] = {
     "c": {},

@@ -28,6 +28,7 @@ from irtool.tir.program import (
 )
 from tests.driver.programs import parse
 
+pytestmark = pytest.mark.promise("value extents")
 CANARY = 77
 
 

@@ -24,18 +24,14 @@ from ...ops.shape.slice import Range as Slice
 from ...ops.shapes import normalize_axis
 from ...passes.core.constants import has_data, scalar_constant, tensor_constant, to_array
 from ...symbolic_int import SymbolicInt, Undecided, bound
-from .fresh import Fresh
-from .ranges import Range, RangeAnalysis, exactly
+from .lengths import Lengths
+from .ranges import Range, exactly
+from .sparse import filled_rows
+from .views import broadcast, expanded, reshaped, squeezed
 
 
-class Forms:
+class Forms(Lengths):
     """Makes the forms of calls of typed arguments."""
-
-    def __init__(self, ranges: RangeAnalysis, fresh: Fresh) -> None:
-        self.ranges = ranges
-        self.fresh = fresh
-        self.least = 0
-        """The least value of new lengths."""
 
     def of(self, e: Call) -> Expr | None:
         """The typed form of a call, of the operator's meaning; None for an operator without one. Raises Unbounded."""
@@ -51,29 +47,6 @@ class Forms:
             except (IrError, RelationError, Undecided, TypeError, ValueError, ArithmeticError):
                 self.fresh.restore(state)
         return None
-
-    def set_from(
-        self, data: Expr, values: Expr, possible: Sequence[Range], e: Call, what: str
-    ) -> tuple[Expr, list[int]]:
-        """The elements of `values` as numbers and lengths, and the data, which are there once these lengths are set."""
-        numbers: list[int] = []
-        new: list[int] = []
-        places: list[int] = []
-        for place, r in enumerate(possible):
-            if r.exact is not None:
-                numbers.append(r.exact)
-                continue
-            length = self.fresh.length(
-                Range(max(r.least or 0, self.least), r.high),
-                e,
-                f"{what}[{place}] of {e.op!r}" if len(possible) > 1 else f"{what} of {e.op!r}",
-            )
-            numbers.append(length)
-            new.append(length)
-            places.append(place)
-        if new or self.fresh.has_any(numbers):
-            data = call("length.set", data, values, lengths=new, places=places, span=e.span)
-        return data, numbers
 
 
 def _positions(forms: Forms, e: Call) -> Expr:
@@ -95,6 +68,9 @@ def _dynamic(forms: Forms, e: Call) -> Expr | None:
     values: list[np.ndarray] = []
     for n in attrs.moving:
         argument = e.args[n]
+        if names[n] == "roi" and attrs.coordinate_transformation_mode != "tf_crop_and_resize":
+            values.append(np.zeros(4, "float32"))  # nothing reads the region
+            continue
         if isinstance(argument, Constant) and has_data(argument):
             values.append(to_array(argument))
             continue
@@ -102,13 +78,20 @@ def _dynamic(forms: Forms, e: Call) -> Expr | None:
         if possible is None:
             return None
         data, numbers = forms.set_from(data, e.args[n], possible, e, names[n])
-        elements = np.empty(len(numbers), object)
-        elements[:] = numbers
-        values.append(elements)
+        values.append(_as_array(numbers, e.args[n]))
     if not rest:
         return call("full", data, shape=list(values[0]), dtype=dtype, span=e.span)
     static = attrs.freeze(*values)
     return Call(op(static.name), (data, *rest[1:]), static, (), e.span)
+
+
+def _as_array(numbers: Sequence[int], like: Expr) -> np.ndarray:
+    """Numbers and lengths in the shape of a tensor."""
+    elements = np.empty(len(numbers), object)
+    elements[:] = numbers
+    t = like.checked_type
+    assert isinstance(t, TensorType)
+    return elements.reshape(t.extents)
 
 
 def _topk(forms: Forms, e: Call) -> Expr | None:
@@ -273,6 +256,11 @@ def _steps(start: Range, stop: Range, step: Range) -> Range:
 _FORMS: Mapping[str, Callable[[Forms, Call], Expr | None]] = {
     "argwhere": _positions,
     "arange": _arange,
+    "dyn.broadcast_to": broadcast,
+    "dyn.expand_dims": expanded,
+    "dyn.reshape": reshaped,
+    "dyn.squeeze": squeezed,
     "dyn.strided_slice": _slice,
     "dyn.topk": _topk,
+    "sparse_fill_empty_rows": filled_rows,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import le
 from typing import Any
 
 from ... import te
@@ -11,6 +12,7 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
+from ...symbolic_int import holds
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import convert
 from ..shapes import add, require_scalar, tensor
@@ -119,9 +121,10 @@ class Pad(Operator):
             inside, indices, border = [], [], []
             for k, extent, (before, after) in zip(i, data.shape, self.pad_width, strict=True):
                 position = k - before if before else k
-                if before > 0:
+                is_below, is_beyond = (not holds(le, width, 0) for width in (before, after))
+                if is_below:
                     inside.append(position >= 0)
-                if after > 0:
+                if is_beyond:
                     inside.append(position < extent)
                 indices.append(position)
                 source = position
@@ -130,7 +133,7 @@ class Pad(Operator):
                     source = te.select(
                         position < 0, 0 - position, te.select(position > last, 2 * last - position, position)
                     )
-                border.append(te.max2(te.min2(source, extent - 1), 0) if before > 0 or after > 0 else source)
+                border.append(te.max2(te.min2(source, extent - 1), 0) if is_below or is_beyond else source)
             if not inside:
                 return data[tuple(indices)]
             if self.pad_mode != "constant":

@@ -1,0 +1,155 @@
+"""Forms of operators whose values say under which shape the elements of a tensor are seen, or how often they are repeated.
+
+::
+
+    dyn.reshape(%x, %s)        ⇒   reshape(length.cut(length.set(%flat, %extents, lengths=[a, b], places=[0, 1]), shape=[a*b]), newshape=[a, b])
+    dyn.expand_dims, squeeze   ⇒   the same, with extents that follow from the axes
+    dyn.broadcast_to(%x, %s)   ⇒   broadcast_to(%x, shape=[a, 3]), where %x is Tensor[(3)]
+
+A run compares the number of elements, and extents that have to be those of the data; see `length.equal`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from ...ir import Call, Expr, TensorType, Tuple
+from ...ir.dims import is_number
+from ...ops.base import call
+from ...passes.core.constants import scalar_constant, tensor_constant
+from ...symbolic_int import bound
+from ..values import dims
+from .lengths import Lengths
+from .ranges import Range, exactly
+
+_MOST_ELEMENTS = 1 << 22
+"""The most elements that a result has at bounds which follow from the number of elements alone; `--dim` gives others."""
+
+
+def reshaped(forms: Lengths, e: Call) -> Expr | None:
+    """`dyn.reshape`: codes 0 and -1 among the extents are resolved as they are in `reshape`; other codes are errors of the run."""
+    data, newshape = e.args
+    t, possible = data.checked_type, forms.ranges.elements(newshape)
+    if not isinstance(t, TensorType) or not t.is_static or possible is None:
+        return None
+    wide: Expr = call("cast", newshape, dtype="int64")
+    if not e.attrs.allowzero:
+        count = len(possible)
+        own = call("concatenate", Tuple((_shape(data), _vector([0] * count))), axis=0)
+        own = call("strided_slice", own, begin=[0], end=[count], strides=[1], axes=[0])
+        wide = call("where", call("equal", wide, _vector([0] * count)), own, wide)
+    is_rest = call("equal", wide, _vector([-1] * len(possible)))
+    others = call("prod", call("where", is_rest, _vector([1] * len(possible)), wide), axis=[0])
+    rest = call("floor_divide", _size(data), call("maximum", others, _number(1)))
+    return _viewed(forms, data, call("where", is_rest, rest, wide), _of_codes(t, possible, e.attrs.allowzero), e)
+
+
+def _of_codes(t: TensorType, codes: Sequence[Range], allowzero: bool) -> list[Range]:
+    """The ranges of extents, from those of codes. A single one that is not known follows from the others."""
+    known = [r if r.exact is not None and (r.least or 0) >= 1 else None for r in codes]
+    if not allowzero:
+        for k, r in enumerate(codes):
+            if r.exact == 0 and k < len(t.shape):
+                known[k] = exactly(dims(t)[k])
+    size, others = prod(dims(t)), prod(r.exact or 1 for r in known if r is not None)
+    unknown = [k for k, r in enumerate(known) if r is None]
+    if len(unknown) == 1 and is_number(size) and is_number(others) and size % others == 0:
+        return [exactly(size // others) if r is None else r for r in known]
+    most = bound(size)
+    high = most if most ** len(unknown) * bound(others) <= _MOST_ELEMENTS else None
+    return [Range(0, high) if r is None else r for r in known]
+
+
+def expanded(forms: Lengths, e: Call) -> Expr | None:
+    """`dyn.expand_dims`: axes of extent 1 where the axis says; any other axis is an error of the run."""
+    data, axis = e.args
+    t = data.checked_type
+    if not isinstance(t, TensorType) or not t.is_static:
+        return None
+    rank, more = len(t.shape), e.attrs.num_newaxis
+    place = call("cast", axis, dtype="int64")
+    place = call("where", call("less", place, _number(0)), call("add", place, _number(rank + 1)), place)
+    number = _vector(range(rank + more))
+    behind = call("where", call("less", number, call("add", place, _number(more))), _number(rank), _less(number, more))
+    source = call("where", call("less", number, place), number, behind)
+    extents = call("take", call("concatenate", Tuple((_shape(data), _vector([1]))), axis=0), source, axis=0)
+    is_axis = call("logical_and", call("greater_equal", place, _number(0)), call("less_equal", place, _number(rank)))
+    return _viewed(forms, data, call("where", is_axis, extents, _number(-1)), _any_of(t, rank + more), e)
+
+
+def squeezed(forms: Lengths, e: Call) -> Expr | None:
+    """`dyn.squeeze`: without axes of extent 1; a run compares the number of elements."""
+    data, axes = e.args
+    t, possible = data.checked_type, forms.ranges.elements(axes)
+    if not isinstance(t, TensorType) or not t.is_static or possible is None:
+        return None
+    rank = len(t.shape)
+    place = call("cast", axes, dtype="int64")
+    place = call("where", call("less", place, _number(0)), call("add", place, _number(rank)), place)
+    number = _vector(range(rank))
+    same = call("equal", call("expand_dims", number, axis=1), call("expand_dims", place, axis=0))
+    key = call("add", call("multiply", call("cast", call("any", same, axis=[1]), dtype="int64"), _number(rank)), number)
+    order = call("argsort", key, axis=0, is_ascend=True, dtype="int64")
+    source = call("strided_slice", order, begin=[0], end=[rank - len(possible)], strides=[1], axes=[0])
+    return _viewed(forms, data, call("take", _shape(data), source, axis=0), _any_of(t, rank - len(possible)), e)
+
+
+def broadcast(forms: Lengths, e: Call) -> Expr | None:
+    """`dyn.broadcast_to`: an extent of the data that is a number above 1 is one of the result."""
+    data, shape = e.args
+    t, possible = data.checked_type, forms.ranges.elements(shape)
+    if not isinstance(t, TensorType) or not t.is_static or possible is None or len(possible) < len(t.shape):
+        return None
+    first = len(possible) - len(t.shape)
+    fixed = {
+        first + k: d for k, d in enumerate(dims(t)) if is_number(d) and d != 1 and possible[first + k].exact is None
+    }
+    wide = call("cast", shape, dtype="int64")
+    if fixed:
+        asked = call("take", wide, _vector(fixed), axis=0)
+        is_same = call("all", call("equal", asked, _vector(fixed.values())), axis=[0])
+        data = call("length.equal", data, is_same, shape=[*dims(t)])
+    extents = [exactly(fixed[k]) if k in fixed else r for k, r in enumerate(possible)]
+    data, numbers = forms.set_from(data, wide, extents, e, "shape")
+    return call("broadcast_to", data, shape=numbers, span=e.span)
+
+
+def _viewed(forms: Lengths, data: Expr, extents: Expr, possible: Sequence[Range], e: Call) -> Expr:
+    """The data under a shape, as many elements."""
+    t = data.checked_type
+    assert isinstance(t, TensorType)
+    size = prod(dims(t))
+    is_whole = call("equal", call("prod", extents, axis=[0]), _size(data))
+    whole = call("reshape", data, newshape=[size], allowzero=True)
+    flat: Expr = call("length.equal", whole, is_whole, shape=[size])
+    flat, numbers = forms.set_from(flat, extents, possible, e, "the extent")
+    return call(
+        "reshape", call("length.cut", flat, shape=[prod(numbers)]), newshape=numbers, allowzero=True, span=e.span
+    )
+
+
+def _any_of(t: TensorType, count: int) -> list[Range]:
+    """The range of extents each of which is one of the tensor's, or 1."""
+    most = max(map(bound, dims(t)), default=1)
+    return [Range(0, max(most, 1))] * count
+
+
+def _shape(x: Expr) -> Expr:
+    return call("shape_of", x, dtype="int64")
+
+
+def _size(x: Expr) -> Expr:
+    return call("prod", _shape(x), axis=[0])
+
+
+def _less(x: Expr, by: int) -> Expr:
+    return call("subtract", x, _number(by))
+
+
+def _vector(numbers: Iterable[int]) -> Expr:
+    return tensor_constant([*numbers], "int64")
+
+
+def _number(value: int) -> Expr:
+    return scalar_constant(value, "int64")

@@ -1,0 +1,52 @@
+"""Builds in which values say shapes and axes: the interpreter's values, and its errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.diagnostics import IrError, ToolError
+from tests.driver.programs import parse
+from tests.driver.value_shapes import CASES
+
+pytestmark = pytest.mark.promise("value extents")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_say_shapes(name: str) -> None:
+    case = CASES[name]
+    module = parse(case.text)
+    artifact = irtool.build(module, dims=case.dims, vector=False)
+    assert artifact.report["kernels"]  # not one that is compiled anew for the values of each run
+    for value in case.values:
+        inputs = [case.x, np.array(value, case.dtype)]
+        expected, result = irtool.evaluate(module, inputs), artifact.run(inputs)
+        assert result.shape == expected.shape
+        np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+    for value in case.wrong:
+        with pytest.raises(ToolError, match=r"outside of its bounds|have to be equal"):
+            artifact.run([case.x, np.array(value, case.dtype)])
+        if not case.dims:
+            with pytest.raises(IrError):
+                irtool.evaluate(module, [case.x, np.array(value, case.dtype)])
+
+
+def test_sparse_matrices_get_an_entry_in_each_row() -> None:
+    text = """def @main(%i: Tensor[(3, 2), int64], %v: Tensor[(3), int64], %s: Tensor[(2), int64], %d: Tensor[(1), int64]) {
+      sparse_fill_empty_rows(%i, %v, %s, %d) }"""
+    module = parse(text)
+    artifact = irtool.build(module, dims={"count_0": "<=8"}, vector=False)
+    assert artifact.report["kernels"]
+    for rows, size in (([0, 0, 0], 1), ([2, 0, 2], 4), ([1, 2, 0], 3), ([7, 1, 1], 8)):
+        inputs = [
+            np.array([[r, k] for k, r in enumerate(rows)]),
+            np.array([5, 6, 7]),
+            np.array([size, 3]),
+            np.array([9]),
+        ]
+        for e, a in zip(irtool.evaluate(module, inputs), artifact.run(inputs), strict=True):
+            np.testing.assert_array_equal(a, e)
+    for row, size in ((3, 3), (-1, 3), (0, 9)):
+        with pytest.raises(ToolError, match="outside of its bounds"):
+            artifact.run([np.array([[row, 0]] * 3), np.array([5, 6, 7]), np.array([size, 3]), np.array([9])])
