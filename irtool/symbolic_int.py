@@ -148,8 +148,8 @@ class Symbol:
 
     @functools.cached_property
     def at_bounds(self) -> int:
-        """The greatest number of steps."""
-        return self.high // self.step
+        """The greatest number of steps, or a usual one without a bound."""
+        return self.typical // self.step
 
     @property
     def least(self) -> int:
@@ -292,7 +292,8 @@ class SymbolicInt(int):
 
     Attributes:
         terms: the sum.
-        at_bounds: the formula at the upper bounds of the symbols; `bound` is the greatest value, which estimates read.
+        at_bounds: the formula at the upper bounds of the symbols, and at usual lengths of those without; `bound` is the greatest value,
+            which estimates read.
 
     The `int` value, which nobody may read, is the same; within `shifted`, it is that of other lengths.
     """
@@ -439,8 +440,8 @@ class SymbolicInt(int):
 
     @functools.cached_property
     def _greatest(self) -> int:
-        """The greatest value: that at the upper bounds, unless a term is subtracted."""
-        return self.at_bounds if _grows(self) else bound(self)
+        """The greatest value: that at the upper bounds, unless a term is subtracted; the value at usual lengths without bounds."""
+        return self.at_bounds if is_open(self) or _grows(self) else bound(self)
 
     def __float__(self) -> float:
         return float(self.__int__())

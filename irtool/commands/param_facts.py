@@ -253,7 +253,7 @@ def _dim(item: str) -> tuple[str, Extent]:
 
         return item.strip(), Length(item.strip())
     if name and not extent.strip().isdecimal():
-        from ..driver.extent_formulas import read_formula
+        from ..infer.extent_formulas import read_formula
 
         formula = read_formula(extent)
         if formula is not None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def known_lengths(function: Function, arrays: Mapping[str, Any]) -> dict[Symbol, int]:
-    """The lengths that arrays of parameters have; the greatest ones where no array says them."""
+    """The lengths that arrays of parameters have; the greatest ones, or usual ones without bounds, where no array says them."""
     from ..infer.lengths import symbols_of_params
     from ..ir import TensorType
 
@@ -23,7 +23,7 @@ def known_lengths(function: Function, arrays: Mapping[str, Any]) -> dict[Symbol,
             for d, size in zip(t.shape, shape, strict=True):
                 if isinstance(d, int) and (s := symbol_of(d)) is not None:
                     values.setdefault(s, size)
-    return {s: values.get(s, s.high) for s in symbols_of_params(function)}
+    return {s: values.get(s, s.typical) for s in symbols_of_params(function)}
 
 
 def timed_lengths(symbols: Sequence[Symbol]) -> list[dict[Symbol, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..symbolic_int import Atom, Minimum, Quotient, Symbol, SymbolicInt
+from ..symbolic_int import LARGEST, Atom, Minimum, Quotient, Symbol, SymbolicInt
 from ..tir.program import PARAM, RESULT, STATE, HostFunction, Slot, State, StateLength
 from ..tir.region import Layout, lay_out
 from ..tir.symbols import symbols_of_step
@@ -74,18 +74,19 @@ def read_entry(about: Mapping[str, Any]) -> HostFunction:
 
 
 def _describe_symbol(s: Symbol) -> list[Any]:
-    """The name, the bounds, the step unless it is 1, and the values if they are few."""
+    """The name, the bounds (None for no upper one), the step unless it is 1, and the values if there are few."""
     return [
         s.name,
         s.low,
-        s.high,
+        s.high if s.is_bounded else None,
         *([s.step] if s.step > 1 or s.choices else []),
         *([list(s.choices)] if s.choices else []),
     ]
 
 
-def _read_symbol(name: str, low: int, high: int, step: int = 1, choices: Sequence[int] = ()) -> Symbol:
-    return Symbol(name, int(low), int(high), int(step), tuple(map(int, choices)))
+def _read_symbol(name: str, low: int, high: int | None, step: int = 1, choices: Sequence[int] = ()) -> Symbol:
+    most = LARGEST // int(step) * int(step) if high is None else int(high)
+    return Symbol(name, int(low), most, int(step), tuple(map(int, choices)), high is not None)
 
 
 def _describe_values(f: HostFunction) -> dict[str, Any]:

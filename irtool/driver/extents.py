@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 from ..backends.base import length_names
 from ..diagnostics import UsageError, nearest
+from ..infer.extent_formulas import NAME, Formula, read_formula
 from ..ir import Module
 from ..symbolic_int import LARGEST, Symbol, choice_of, extent_of
-from .extent_formulas import NAME, Formula, read_formula
 
 ANONYMOUS = "?"
 _CHOICES = re.compile(r"(?:([^<>=|]+)=)?\s*(\d+(?:\s*\|\s*\d+)+)\s*", re.ASCII)

@@ -53,3 +53,41 @@ def test_other_open_extents_are_refused_with_words_to_paste(
     code, _, err = run(tmp_path, text)
     assert code == 1 and f"help: give an array, or a shape, for example: --shape {shape}" in err
     assert run(tmp_path, text, "--shape", shape)[0] == 0
+
+
+FORMULAS = (
+    "%x: Tensor[(?, 3), float32], %past: Tensor[(?, 3), float32], %mask: Tensor[(?), float32]",
+    '[["seq", ""], ["past", ""], ["past+seq"]]',
+    "multiply(concatenate((%past, %x), axis=0), expand_dims(%mask, axis=1))",
+)
+
+
+@pytest.mark.parametrize("way", ["interp", "c"])
+def test_a_name_that_is_a_formula_follows_from_others(tmp_path: Path, way: str) -> None:
+    code, out, err = run(tmp_path, FORMULAS, "--dim", "seq<=8", "--dim", "past=5", f"--via={way}")
+    assert code == 0 and "float32[13, 3]" in out, err
+    code, out, err = run(tmp_path, FORMULAS, "--dim", "seq,past=2", f"--via={way}")
+    assert code == 0 and "float32[514, 3]" in out, err
+    code, out, err = run(tmp_path, FORMULAS, "--dim", "seq=4", "--dim", "past=5", "--dim", "past+seq=9", f"--via={way}")
+    assert code == 0 and "float32[9, 3]" in out, err
+
+
+def test_a_text_with_formulas_reads_back_as_it_was_printed(tmp_path: Path) -> None:
+    params, names, body = FORMULAS
+    text = f'#[version = "0.0.5"]\ndef @main({params}, input_dim_names={names}) {{ {body} }}\n'
+    (tmp_path / "net.relay").write_text(text)
+    code, out, err = irtool("opt", "-p", "FoldConstant", str(tmp_path / "net.relay"))
+    assert code == 0 and '["past+seq"]' in out, err
+    (tmp_path / "again.relay").write_text(out)
+    listings = []
+    for name in ("net.relay", "again.relay"):
+        code, out, err = irtool("info", str(tmp_path / name), "--dim", "2<=seq<=8:2", "--dim", "past=1|4")
+        assert code == 0, err
+        listings.append(out)
+    assert listings[0].splitlines()[0] == listings[1].splitlines()[0]
+    assert "Tensor[((seq + past)), float32]" in listings[0]
+
+
+def test_counts_of_values_need_bounds(tmp_path: Path) -> None:
+    code, _, err = run(tmp_path, ("%x: Tensor[(4, 3), float32]", "[]", "argwhere(%x)"), "--dim", "count_0")
+    assert code == 2 and "a length that follows from values has bounds" in err

@@ -15,8 +15,8 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError, UsageError
-from irtool.driver.extent_formulas import read_formula
 from irtool.driver.extents import read_given
+from irtool.infer.extent_formulas import read_formula
 from irtool.symbolic_int import Symbol, SymbolicInt, bound, extent_of, interval, signs
 from tests.command_line import irtool as irtool_command
 from tests.driver.programs import compile_c, parse, run

@@ -105,6 +105,7 @@ def test_saved_builds_run_at_any_length(tmp_path: Path) -> None:
     assert artifact.report["lengths"] == [{"name": "x_0", "low": 1, "usual": 512}]
     assert artifact.report["arena_formula"] == "128 * ((24 * x_0 + 63) / 64)"
     for copy in (irtool.load(tmp_path), pickle.loads(pickle.dumps(artifact))):
+        assert is_open(copy._entries["main"].params[0].shape[0])
         for length in (2, 600, 5):
             inputs = network.inputs(length)
             np.testing.assert_allclose(copy.run(inputs), network.expected(inputs), rtol=1e-4, atol=1e-5)

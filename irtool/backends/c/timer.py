@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...symbolic_int import bound
+from ...symbolic_int import at_typical, planned
 from ...tir.memory import CACHE_LINE
 from ...tir.program import Slot
 from ...tir.symbols import with_equal_lengths
@@ -25,16 +25,16 @@ zero."""
 
 
 def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> str:
-    """A program that prints the seconds of one run at the upper bounds of its lengths, the best of those that fit the time.
+    """A program that prints the seconds of one run at the upper bounds of its lengths, or usual ones without bounds, the best of those that fit the time.
 
     Inputs that are `cold` have copies that take turns, so that they come from the same memory as a network's weights.
     """
-    lengths = with_equal_lengths(entry.function, {s: s.high for s in entry.symbols})
+    lengths = with_equal_lengths(entry.function, {s: s.typical for s in entry.symbols})
     arguments = [str(lengths[s]) for s in entry.symbols]
     declared: list[str] = []
     prepared: list[str] = []
     for n, p in enumerate(entry.tensors):
-        copies = conditions.copies(bound(p.slot.nbytes)) if n in conditions.cold else 1
+        copies = conditions.copies(at_typical(planned(p.slot.nbytes))) if n in conditions.cold else 1
         declared.append(f"static {stored_type(p.slot.dtype)} *t{n};")
         prepared += _prepared(n, p.slot, copies)
         arguments.append(f"t{n} + (round % {copies}u) * {_stride(p.slot)}u" if copies > 1 else f"t{n}")
@@ -49,18 +49,34 @@ def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> s
             *declared,
             "static unsigned round;",
             *_CLOCK,
-            f"static int run(void) {{ ++round; return {entry.run}({', '.join(arguments)}); }}",
+            *(["static void *arena;", "static size_t size;"] if entry.arena_size else []),
+            f"static int run(void) {{ ++round; return {_call(entry, arguments)}; }}",
             "",
             "int main(void) {",
+            *_workspace(entry, [lengths[s] for s in entry.symbols]),
             *prepared,
             *_measuring(conditions.seconds),
         ]
     )
 
 
+def _call(entry: EntryPoint, arguments: Sequence[str]) -> str:
+    """The call of a run, in a workspace of its own or in one that the program has taken."""
+    if entry.arena_size:
+        return f"{entry.run_with}({', '.join(['arena', 'size', *arguments])})"
+    return f"{entry.run}({', '.join(arguments)})"
+
+
+def _workspace(entry: EntryPoint, lengths: Sequence[int]) -> list[str]:
+    """The statements that take a workspace for these lengths, if its size depends on them."""
+    if not entry.arena_size:
+        return []
+    return [f"  size = {entry.arena_size}({', '.join(map(str, lengths))});", "  if (!(arena = malloc(size))) return 1;"]
+
+
 def _stride(slot: Slot) -> int:
     """Elements from one copy to the next, which has the same alignment to cache lines."""
-    return max(1, -(-bound(slot.size) // CACHE_LINE) * CACHE_LINE)
+    return max(1, -(-at_typical(planned(slot.size)) // CACHE_LINE) * CACHE_LINE)
 
 
 def _prepared(n: int, slot: Slot, copies: int) -> Sequence[str]:

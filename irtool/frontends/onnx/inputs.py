@@ -7,7 +7,7 @@ from typing import Any
 
 from ...deferred import np
 from ...diagnostics import IrError, UsageError, nearest
-from ...driver.extent_formulas import read_formula
+from ...infer.extent_formulas import read_formula
 from ...infer.named_extents import counted_lengths
 from ...ir import ANY, Dim, TensorType
 from ...ir.conversion import fit
