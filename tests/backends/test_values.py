@@ -285,3 +285,30 @@ def test_the_examples_of_the_manual_run(tmp_path: Path) -> None:
     subprocess.run(["cc", "-std=c99", "-o", "all", "main.c", "net.c", "-lm"], cwd=tmp_path, check=True)
     assert subprocess.run(["./all"], cwd=tmp_path, check=False).returncode == 0
     exec(python, {})
+
+
+@pytest.mark.parametrize("target", ["c", "llvm"])
+def test_the_header_tells_how_much_of_the_region_was_used(target: str, tmp_path: Path) -> None:
+    """A list has elements of 24 bytes, and there is a frame of 16 for each while they are summed up."""
+    m = module("def @main(%n: int32) { @sum(@up(%n)) }")
+    emit = "c" if target == "c" else "obj"
+    irtool.build(m, target=target, emit=emit, name="net", out_dir=tmp_path)
+    (tmp_path / "main.c").write_text("""#include "net.h"
+#include <stdio.h>
+static unsigned char arena[NET_ARENA_SIZE + 1];
+int main(void) {
+  int32_t n, out;
+  for (n = 0; n <= 1000; n += 500) {
+    if (net_run_with(arena + 1, NET_ARENA_SIZE, &n, &out)) return 1;
+    printf("%d ", (int)net_region_used(arena + 1));
+  }
+  return 0;
+}
+""")
+    built = "net.c" if target == "c" else "net.o"
+    subprocess.run(
+        ["cc", "-std=c99", "-Wall", "-Werror", "-o", "all", "main.c", built, "-lm"], cwd=tmp_path, check=True
+    )
+    printed = subprocess.run(["./all"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
+    least, middle, most = map(int, printed)
+    assert 0 <= least < 100 and abs(middle - 500 * 40) < 100 and most - middle == 500 * 40

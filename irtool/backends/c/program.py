@@ -13,7 +13,7 @@ from typing import Any
 from ...selection.nests import computes_in_floats
 from ...selection.teams import runs_in_teams, shared_work
 from ...steps import counted
-from ...symbolic_int import upper
+from ...symbolic_int import SymbolicInt, upper
 from ...tir import dtypes
 from ...tir.native_halves import HALF
 from ...tir.pools import Pool
@@ -26,7 +26,7 @@ from ..interface import weights_file
 from ..interface.comment import comment
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
 from ..interface.kernel_comment import describe
-from ..interface.memory import arena_bytes, region_bytes
+from ..interface.memory import arena_frames, region_bytes
 from ..interface.names import Identifiers
 from ..interface.objects import object_functions
 from ..interface.pools import WorkspacePool, size_macros, struct, workspace_pools
@@ -162,6 +162,7 @@ class _Writer:
             *weights_file.INTERNAL,
             *_LEVELS,
             "threads",
+            "region_used",
         )
         instances = OF_INSTANCES if any(f.states for f in program.functions.values()) else ()
         self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in (*own, *instances)))
@@ -180,9 +181,8 @@ class _Writer:
                 for k in v.kernels:
                     self.units.add(v, k)
         self.pools = workspace_pools([v.program for v in self.variants], name, self.names)
-        self.arena_bytes = sum(p.bytes for p in self.pools) or functools.reduce(
-            upper, (arena_bytes(v.program, options.region_size) for v in self.variants)
-        )
+        frames = functools.reduce(upper, (arena_frames(v.program) for v in self.variants))
+        self.arena_bytes = sum(p.bytes for p in self.pools) or frames + self.region_bytes
         self.stack_bytes = max(stack_bytes(v.program) for v in self.variants)
         split = [f"{name}_weights.c"] if self.keep == weights_file.SPLIT else []
         self.sources = [f"{name}.c", *split, *(options.origin.extra_sources if options.origin else ())]
@@ -440,10 +440,16 @@ class _Writer:
         """The workspace of one run of the entry, on the level that needs most."""
         return functools.reduce(upper, (v.program.functions[e.function.name].frame_bytes for v in self.variants))
 
+    def _region_begin(self, v: Variant, e: EntryPoint) -> int:
+        """The offset of the region in the workspace, the same for all entries and levels where the workspace is a constant."""
+        if isinstance(self.arena_bytes, SymbolicInt):
+            return v.program.functions[e.function.name].frame_bytes
+        return self.arena_bytes - self.region_bytes
+
     def _on_values(self, v: Variant, e: EntryPoint, writer: RunWriter) -> tuple[str, str]:
         """The function that runs an entry of one level on values, and its call."""
         name = self.names.fresh(f"{e.run}_on_values{v.suffix}")
-        begin = v.program.functions[e.function.name].frame_bytes
+        begin = self._region_begin(v, e)
         team = (["irt_worker *worker"], ["worker"]) if self.in_team else ([], [])
         parameters = ", ".join([e.declarations, *writer.memory, *team[0]])
         text = run_on_values(name, e, self.table, begin, parameters, partial(self._call, v, e, writer))
@@ -464,7 +470,7 @@ class _Writer:
         lengths = [s.name if s in e.symbols else own.get(s, str(s.low)) for s in symbols_of_program(v.program)]
         tensors = [places.get(p.name, p.name) for p in e.tensors]
         states = [f"{e.instance.variable}->{f.name}" for f in e.instance.fields] if e.instance is not None else []
-        begin = v.program.functions[e.function.name].frame_bytes
+        begin = self._region_begin(v, e)
         opened = [region or f"irt_open(base + {begin}, end)"] if self.region_bytes else []
         arguments = [*lengths, *tensors, *states, *memory, *opened, *(["worker"] if self.in_team else [])]
         return f"{v.functions[e.function.name]}({', '.join(arguments)})"

@@ -18,7 +18,7 @@ from ...symbolic_int import (
 )
 from ...tir.pools import Pool
 from ...tir.program import FAILED, LENGTH_ERROR, UNEQUAL_ERROR, VALUE_ERROR, Program, Slot
-from ...tir.region import MATCH_ERROR, REGION_ERROR
+from ...tir.region import HEADER, MATCH_ERROR, REGION_ERROR
 from ...tir.symbols import has_open_lengths, lengths_of_values, symbols_of_function, symbols_of_program
 from .. import sources
 from ..c_types import stored_type
@@ -228,7 +228,8 @@ def write_header(
     upper = name.upper()
     lines = comment(summary)
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>"]
-    lines += ["#include <string.h>", ""] if entries[0].data is not None else [""]
+    has_functions = entries[0].data is not None or _has_used(arena_bytes, region_bytes)
+    lines += ["#include <string.h>", ""] if has_functions else [""]
     arena = [] if entries[0].arena_size else _arena_macro(upper, arena_bytes)
     lines += [*arena, *_sizes(name, stack_bytes, weights_bytes, region_bytes, pool_macros)]
     lines += _region_errors(upper, program, region_bytes)
@@ -258,6 +259,8 @@ def write_header(
             f"int {name}_set_weights(const void *bytes);",
         ]
     lines += ["", *data.functions()] if data is not None else []
+    if _has_used(arena_bytes, region_bytes):
+        lines += ["", *_region_used(name, arena_bytes - region_bytes)]
     lines += pool_struct
     lines += _runs(name, entries, arena_bytes)
     if levels:
@@ -366,6 +369,24 @@ def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, regi
         )
         lines.append(f" * {upper}_{VALUES_FULL}: the results do not fit in the memory for values (which is as before),")
     return [*lines, " * 1: the workspace is too small (nothing is written)"]
+
+
+def _has_used(arena_bytes: int, region_bytes: int) -> bool:
+    """True if the region has one place in a workspace for all runs."""
+    return bool(region_bytes) and not isinstance(arena_bytes, SymbolicInt)
+
+
+def _region_used(name: str, begin: int) -> list[str]:
+    return [
+        "/* The most bytes of the region that the last run in a caller's workspace used at one time: a --region-size that it fits in. */",
+        f"static inline int64_t {name}_region_used(const void *arena) {{",
+        "  const unsigned char *base = (const unsigned char *)arena;",
+        "  int64_t numbers[4];",
+        f"  base += ({ALIGNMENT}u - (uintptr_t)base % {ALIGNMENT}u) % {ALIGNMENT}u;",
+        f"  memcpy(numbers, base + {begin}, sizeof numbers);",
+        f"  return numbers[2] - {HEADER} - numbers[3];",
+        "}",
+    ]
 
 
 def _region_size(upper: str, region_bytes: int) -> list[str]:

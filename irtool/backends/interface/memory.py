@@ -32,8 +32,12 @@ _LEAST_ITEMS = 64
 
 def arena_bytes(program: Program, region_size: int = 0) -> int:
     """The workspace of one run of any entry: its frame, then its region (see `region_bytes`). A formula if nothing bounds some lengths."""
-    frames = (program.functions[n].frame_bytes for n in program.entry_names)
-    return functools.reduce(upper, frames) + region_bytes(program, region_size)
+    return arena_frames(program) + region_bytes(program, region_size)
+
+
+def arena_frames(program: Program) -> int:
+    """The bytes in front of the region of a workspace for any entry."""
+    return functools.reduce(upper, (program.functions[n].frame_bytes for n in program.entry_names))
 
 
 def region_bytes(program: Program, region_size: int = 0) -> int:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...selection.nests import computes_in_floats
-from ...symbolic_int import Symbol
+from ...symbolic_int import Symbol, SymbolicInt
 from ...tir.kernel import Kernel
 from ...tir.program import FULL_ERROR, LENGTH_ERROR, UNEQUAL_ERROR, Program, Slot, runs_of
 from ...tir.stack import stack_bytes
@@ -93,6 +93,7 @@ class ProgramWriter:
             "storage",
             "identity",
             "mode",
+            "region_used",
             *kept.INTERNAL,
         )
         instances = OF_INSTANCES if any(f.states for f in program.functions.values()) else ()
@@ -245,8 +246,7 @@ class ProgramWriter:
         states = field_addresses(b, e.instance) if e.instance is not None else []
         region = []
         if self.region_bytes:
-            memory = b.value(f"getelementptr inbounds i8, ptr {base}, i64 {e.function.frame_bytes}", "region")
-            open_region(b, memory, end)
+            memory = self._open(b, e, base, end, positions)
             region = [f"ptr {memory}"]
 
         def call(places: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -270,6 +270,15 @@ class ProgramWriter:
         if e.arena_size:
             return [*define_arena_size(e, e.function.frame_bytes), *lines, ""]
         return [*lines, "", *self._run_in_own(e, names, tensors), ""]
+
+    def _open(self, b: Builder, e: EntryPoint, base: str, end: str, positions: Mapping[str, str]) -> str:
+        """Opens the region of a run, which has one place for all entries if the workspace is a constant; its address."""
+        is_constant = not isinstance(self.arena_bytes, SymbolicInt)
+        begin = self.arena_bytes - self.region_bytes if is_constant else e.function.frame_bytes
+        offset = write_formula(b, begin, positions)
+        memory = b.value(f"getelementptr inbounds i8, ptr {base}, i64 {offset}", "region")
+        open_region(b, memory, end)
+        return memory
 
     def _require_weights(self, b: Builder) -> None:
         """Refuses a run without the weights of a file."""
