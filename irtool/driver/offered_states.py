@@ -49,10 +49,10 @@ def offered_states(f: Function) -> dict[str, int]:
 
 
 def _may_follow(t: TensorType, after: TensorType) -> bool:
-    """True if a tensor of the second type may take the place of one of the first."""
+    """True if a tensor of the second type may take the place of one of the first, as far as its extents are known."""
     if t.dtype != after.dtype or len(t.shape) != len(after.shape):
         return False
-    return all(x == y or not is_number(x) for x, y in zip(t.shape, after.shape))
+    return all(x == y or not is_number(x) or not isinstance(y, int) for x, y in zip(t.shape, after.shape))
 
 
 def _next_names(name: str) -> Iterator[str]:

@@ -210,6 +210,21 @@ def @main(%x: Tensor[(?, 4), float32], %h: Tensor[(?, 4), float32]) { %0 = tanh(
     instance.step([x[:2]])
 
 
+def test_extents_that_passes_find_out() -> None:
+    """An exporter reshapes by shapes: the type of the next value is open until passes have settled it."""
+    pytest.importorskip("onnx")
+    text = decoder.text("1", "1").replace("kh1 = Transpose", "kh_1 = Transpose")
+    text = text.replace("  present_1_key = ", "  size = Shape(kh_1)\n  kh1 = Reshape(kh_1, size)\n  present_1_key = ")
+    module, weights = irtool.from_onnx(text.encode())[0], decoder.weights()
+    dims = {"past": "0<=past<=7", "total": "past+1"}
+    stateless = irtool.build(module, weights, dims=dims)
+    instance = irtool.build(module, weights, dims={**dims, "past": "<=8"}, states="auto").instance()
+    caches = decoder.caches()
+    for n in range(8):
+        values = decoder.inputs(n, n)
+        np.testing.assert_array_equal(instance.step(values), decoder.stateless_step(stateless, values, caches))
+
+
 MAIN = """
 #include "net.h"
 #include <stdio.h>

@@ -72,6 +72,16 @@ def @main(%x: Tensor[(2, 8, 32), float32], %past: Tensor[(2, ?, 32), float32]) {
     assert operators(text, **options) == ["length.write", "nn.batch_matmul"]
 
 
+def test_results_that_nothing_reads_are_not_computed() -> None:
+    """Of a cut, `shape_of` needs the length alone."""
+    text = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 32), float32], %past: Tensor[(?, 32), float32]) {
+  %0 = concatenate((%past, add(%x, cast(take(shape_of(%past, dtype="int64"), 0), dtype="float32"))), axis=0);
+  (sum(%0, axis=[0]), %0) }"""
+    options: dict[str, Any] = {"shapes": {"past": ("p<=64", 32)}, "states": {"past": "out1"}}
+    assert "length.cut" not in " ".join(operators(text, **options))
+
+
 def test_sums_over_a_length_have_tiles() -> None:
     """A sum whose extent a run decides, and which may be 1, is computed in vectors along the columns."""
     text = """#[version = "0.0.5"]

@@ -39,6 +39,10 @@ def read_copies_in_place(program: Program, target: VectorTarget) -> None:
 
 def _without_copies(body: list, mentions: Mentions, target: VectorTarget, changed: Changed) -> None:
     for copy in [s for s in body if isinstance(s, RunKernel)]:
+        if _is_unread(copy, mentions):  # such as a tensor of which a reader needs the shape alone
+            mentions.fused([copy], RunKernel(copy.kernel, [], []))
+            body.remove(copy)
+            continue
         rows = _copied(copy)
         slot = copy.outputs[0].resolve()
         if rows is None or slot.kind != TEMP:
@@ -62,6 +66,12 @@ def _without_copies(body: list, mentions: Mentions, target: VectorTarget, change
             body[body.index(s)] = reader
         mentions.fused([copy], RunKernel(copy.kernel, [], []))
         body.remove(copy)
+
+
+def _is_unread(s: RunKernel, mentions: Mentions) -> bool:
+    """True for a step none of whose results another step or the caller names."""
+    slots = [x.resolve() for x in s.outputs]
+    return bool(slots) and all(x.kind == TEMP and mentions.are_all(x, [s]) for x in slots)
 
 
 @dataclass(frozen=True)
