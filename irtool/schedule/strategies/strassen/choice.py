@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import inf
 
 from ....diagnostics import UsageError
-from ....symbolic_int import bound
+from ....symbolic_int import Undecided, bound, is_known
 from ....tir.memory import KERNEL_SCRATCH
 from ....tir.vector_target import VectorTarget
 from ...core.lane_steps import are_side_by_side, widest
@@ -28,7 +28,7 @@ def choose_tiling(p: Product, target: VectorTarget, label: str = "", stack_limit
     """The plan of a product of halves; None if the product stays as it is, for its speed or by the target's `strassen`.
 
     `label`: the label of the plan to take at any cost, if there is such a plan. `stack_limit`: bytes of workspace that make no
-    program larger.
+    program larger. Raises Undecided if only the run knows the rows.
     """
     free = target.strassen == "auto"
     if target.strassen == "off" or (free and not label and p.updates < target.transformed_updates):
@@ -46,6 +46,8 @@ def choose_tiling(p: Product, target: VectorTarget, label: str = "", stack_limit
             return of_two(t.blocks, 0, memory)
         return of_two(t.blocks * (p.filters[1] // 2 // t.columns), _data_bytes(p, t.count // 2), memory)
 
+    if not is_known(p.count):
+        raise Undecided(f"the number of pairs among {p.count} rows")
     plans = list(_tilings(p, lanes, target))
     return choose_plan(
         plans,
