@@ -217,7 +217,9 @@ class Quotient:
     @functools.cached_property
     def text(self) -> str:
         """The quotient in C."""
-        return f"({self.dividend} / {self.divisor})"
+        divisor = str(self.divisor)
+        is_product = isinstance(self.divisor, SymbolicInt) and len(self.divisor.terms) == 1 and " * " in divisor
+        return f"({self.dividend} / {f'({divisor})' if is_product else divisor})"
 
     @functools.cached_property
     def relaxed(self) -> Relaxed:

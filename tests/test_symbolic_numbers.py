@@ -148,3 +148,18 @@ def test_floats_divide_by_formulas_that_are_0_at_the_bounds() -> None:
     rest = maximum(minimum(2 * n, 4) + minimum(2 * n, 9) - 2 * n, 0)
     assert rest.at_bounds == 0 and bound(rest) == 4
     assert 1.0 / rest > 0 and 1.0 / (rest * n) > 0
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        (2 * N * N + 5) // (((N + 3) // 4) * ((N + 3) // 4)),
+        (N * N) // (3 * N) - N // 5 * (7 * N // (2 * N)),
+        (N * N + N) // (N + 2),
+        -(N // 3) * N - (4 * N - N // 2 * 3) // (N * N),
+    ],
+)
+def test_the_text_in_c_has_the_value(formula: Any) -> None:
+    """A division by a product has it in parentheses: `x / (a * b)`."""
+    for n in range(1, 25):
+        assert eval(str(formula).replace("/", "//"), {"n": n}) == value_at(formula, {Symbol("n", 1, 24): n})
