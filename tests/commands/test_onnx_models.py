@@ -192,3 +192,13 @@ def test_commands_say_that_a_model_draws_random_numbers(command: str, path: Path
     code, _, err = irtool(name, "random.onnx", *options, "--dim", "N=2")
     assert code == 0
     assert "warning[W1001]: 1 node draws random numbers, the same ones in every run: first" in err
+
+
+def test_dimensions_without_bounds_have_the_memory_that_the_caller_gives(tmp_path: Path) -> None:
+    text = '<ir_version: 8, opset_import: ["": 17]> net (float[batch, seq, 3] x) => (float[batch, seq, 3] y) { z = Exp(x) y = Softmax(z) }'
+    (tmp_path / "net.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    code, _, messages = irtool(
+        "build", tmp_path / "net.onnx", "--dim", "batch,seq", "--emit=c", "-o", tmp_path, "--name=net"
+    )
+    assert code == 0, messages
+    assert "size_t net_arena_size(int64_t batch, int64_t seq);" in (tmp_path / "net.h").read_text()
