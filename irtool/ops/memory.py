@@ -15,6 +15,7 @@ from ..ir import UNIT, Constant, FuncType, GlobalTypeVar, GlobalVar, TensorType,
 from ..ir.dims import Dim
 from ..ir.expr import MissingData
 from ..ir.meta import VirtualDevice
+from ..ir.types import tuple_leaves
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .dtypes import numpy_dtype
 from .shape.reshape import reshape_tensor
@@ -193,7 +194,8 @@ class InvokeTvmOp(Operator):
     noncomputational = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
-        """The empty tuple; the tuples `ins` and `outs` have the function's argument and result types."""
+        """The empty tuple; the tuples `ins` and `outs` have the tensors of the function's argument and result types, in the same order: a
+        loop nest has a parameter for each tensor of a tuple."""
         function, ins, outs = types
         if any(is_unknown(t) for t in types):
             return None
@@ -202,8 +204,8 @@ class InvokeTvmOp(Operator):
         if not isinstance(ins, TupleType) or not isinstance(outs, TupleType):
             raise RelationError(f"ins and outs must be tuples, not {ins} and {outs}")
         result = function.ret_type
-        reporter.unify(TupleType(function.arg_types), ins)
-        reporter.unify(result if isinstance(result, TupleType) else TupleType((result,)), outs)
+        reporter.unify(_of_tensors(TupleType(function.arg_types)), _of_tensors(ins))
+        reporter.unify(_of_tensors(TupleType((result,))), _of_tensors(outs))
         return UNIT
 
     def evaluate(self, function: Any, ins: Sequence[Any], outs: Sequence[np.ndarray]) -> tuple[()]:
@@ -258,3 +260,8 @@ class MetaRef(Operator):
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """None: it stands for an object of the metadata while text is read, and never in a module."""
         raise RelationError("a reference to the metadata section is left over")
+
+
+def _of_tensors(t: TupleType) -> TupleType:
+    """The tuple of all tensors in a tuple and in the tuples inside of it."""
+    return TupleType(tuple(tuple_leaves(t)))
