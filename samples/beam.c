@@ -1,7 +1,7 @@
 /* Searches for the most probable word with the network of beam.relay, which keeps three words at a time. The most probable first
  * letter leads to no good word: only a beam finds the better one.
  *
- *   irtool build --emit=c --name=beam --shape 'words=3,t<=12' --state words=out2 --state last=out3 --state scores=out4 -o out samples/beam.relay
+ *   irtool build --emit=c --name=beam --shape 'words=3,t<=12' --state words=out2 --state last=out3 --state scores=out4 -o out samples/lengths/beam.relay
  *   cc -std=c99 -O2 -Iout samples/beam.c out/beam.c -lm && ./a.out
  */
 #include "beam.h"

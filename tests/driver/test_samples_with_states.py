@@ -35,7 +35,7 @@ def test_programs_around_networks_with_states(name: str, tmp_path: Path) -> None
     source = (SAMPLES / f"{name}.c").read_text()
     line = re.search(r"irtool (build .*)", source)
     assert line is not None
-    words = [str(SAMPLES / Path(w).name) if w.startswith("samples/") else w for w in shlex.split(line[1])]
+    words = [str(SAMPLES.parent / w) if w.startswith("samples/") else w for w in shlex.split(line[1])]
     words[words.index("-o") + 1] = str(tmp_path)
     code, _, messages = irtool(*words, "--no-cache")
     assert code == 0, messages
