@@ -87,7 +87,7 @@ _HELD = {"bool": (1,), "float": (16, 32, 64), "bfloat": (16,), "int": (8, 16, 32
 def _is_scalar_dtype(dtype: str) -> bool:
     try:
         kind, width = dtypes.parts(dtype)
-        return width in _HELD[kind]
+        return width in _HELD.get(kind, ())
     except TypeError:
         return False
 

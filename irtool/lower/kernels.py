@@ -77,7 +77,8 @@ class Kernels:
         operators = [c.op_name for c in graph.operators]
         kernel, taken = _without_unread(lower_function(graph, f"{name}_{seen}" if seen else name, self.target))
         kernel = kernel.replace(operators=operators, calls=[described_call(c) for c in graph.operators])
-        if kernel.copies is None and only_reshapes(function):  # its indices are formulas that no rule simplifies
+        # Indices of a reshape may be formulas that no rule simplifies; without an element it takes no input.
+        if kernel.copies is None and len(kernel.inputs) == 1 and only_reshapes(function):
             kernel = kernel.replace(copies=0)
         self.all.append(kernel)
         lowered = Lowered(kernel, graph.constants, taken)

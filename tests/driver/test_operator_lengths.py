@@ -25,6 +25,8 @@ MOST = 3
 
 REFUSED = {
     "erf": "of integers: a value that is almost 1 becomes 1 or 0",
+    "length.cut": "the part may not exceed its operand",
+    "length.positions": "elements behind the positions are undefined",
     "searchsorted": "rows of drawn numbers are not sorted",
 }
 """Operators whose values differ for any shapes, and the reason."""

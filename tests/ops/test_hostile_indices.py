@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import irtool
 from irtool.diagnostics import IrError
-from irtool.driver.prepare import is_dynamic, prepare
+from irtool.driver.prepare import UnboundedExtents, is_dynamic, prepare
 from irtool.infer import infer_expr
 from irtool.ir import Function, Module
 from irtool.ir import Var as RelayVar
@@ -158,7 +158,10 @@ def test_the_nest_of_every_operator_keeps_indices_within(data) -> None:
         values, attributes = drawn(data.draw, name)
         expression = infer_expr(call(name, *map(argument, values), **attributes))
         params = tuple(v for v in post_order(expression) if isinstance(v, RelayVar))
-        module = prepare(irtool.infer_types(Module({"main": Function(params, expression)})), opt_level=0)
+        try:
+            module = prepare(irtool.infer_types(Module({"main": Function(params, expression)})), opt_level=0)
+        except UnboundedExtents:  # compiled for the values of a run
+            continue
         if is_dynamic(module):
             continue
         for kernel in lower_module(module).kernels:

@@ -89,7 +89,7 @@ def test_what_the_virtual_machine_adds() -> None:
 @pytest.mark.parametrize("sample", SAMPLES, ids=[s.stem for s in SAMPLES])
 def test_values_stay(sample: Path, pipeline: str) -> None:
     module = irtool.infer_types(read(sample))
-    inputs = random_inputs(module["main"])
+    inputs = random_inputs(module["main"], module=module)
     want = irtool.evaluate(module, inputs)
     for level in (0, 3):
         got = irtool.evaluate(irtool.run_passes(module, f"{pipeline}<O{level}>"), inputs)
