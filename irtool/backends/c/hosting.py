@@ -27,7 +27,6 @@ from ...tir.program import (
     steps,
 )
 from ...tir.region import Collect, RegionStep
-from ...tir.symbols import symbols_of_program
 from ..c_types import enclose, stored_type
 from ..interface.names import Identifiers
 from .frame import ARENA, END, POOLS, Frame
@@ -57,10 +56,10 @@ class HostWriter:
         self.checks_frame = checks_frame
         self.in_team = in_team
         self.frame = Frame(function)
-        self.symbols = [s.name for s in symbols_of_program(variant.program)]
-        self.in_region = variant.program.uses_region
+        self.symbols = variant.symbols
+        self.in_region = variant.uses_region
         own = (REGION, BEFORE, LIMIT) if self.in_region else ()
-        self.collect = table, variant.program.writes_handles
+        self.collect = table, variant.writes_handles
         self.names = names.inner(ARENA, END, POOLS, WORKER, *own, *self.symbols)
         self.places: dict[Slot, str] = {s: self.names.fresh(s.name) for s in function.params}
         self.places.update({s: self.names.fresh(s.name) for s in function.results})

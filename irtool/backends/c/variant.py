@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...tir.kernel import Kernel
 from ...tir.program import Program
+from ...tir.symbols import symbols_of_program
 from ..formulas import vector_math
 from ..formulas.support import Helper
 from ..toolchain.levels import CLOSE_LEVEL, ProcessorLevel, open_level
@@ -48,6 +50,23 @@ class Variant:
     writers: dict[Kernel, KernelWriter] = field(default_factory=dict)
     tasks: dict[Kernel, str] = field(default_factory=dict)
     kernels: list[KernelSource] = field(default_factory=list)
+
+    # All functions are asked once, not for each of them.
+
+    @cached_property
+    def symbols(self) -> list[str]:
+        """The names of the program's lengths."""
+        return [s.name for s in symbols_of_program(self.program)]
+
+    @cached_property
+    def uses_region(self) -> bool:
+        """True if functions work on a region."""
+        return self.program.uses_region
+
+    @cached_property
+    def writes_handles(self) -> bool:
+        """True if older objects of the region may come to lead to newer ones."""
+        return self.program.writes_handles
 
     def add(self, kernel: Kernel, writer: KernelWriter, about: str) -> KernelSource:
         """Writes a kernel."""
