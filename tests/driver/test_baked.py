@@ -33,8 +33,9 @@ def test_comparisons_say_so(tmp_path: Path) -> None:
 def test_comparisons_of_nothing_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "o.relay"
     path.write_text(
-        EXTENTS.replace('(dyn.zeros(%s, shape=None, dtype="float32"), exp(%x))', "dyn.reshape(%x, %s, newshape=[])")
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 1, 2, 2), float32], %s: float32) '
+        "{ dyn.nn.upsampling(%x, %s, %s) }\n"
     )
-    np.save(tmp_path / "s.npy", np.array([4]))
+    np.save(tmp_path / "s.npy", np.array(2, "float32"))
     code, out, err = run_command("run", str(path), "--compare", "interp,c", "--input", f"s={tmp_path / 's.npy'}")
     assert code == 1 and "E0601" in err and "agree" not in out

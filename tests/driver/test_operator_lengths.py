@@ -26,6 +26,8 @@ MOST = 3
 REFUSED = {
     "erf": "of integers: a value that is almost 1 becomes 1 or 0",
     "length.cut": "the part may not exceed its operand",
+    "length.equal": "its condition says that the extents are equal",
+    "length.keep": "elements behind those of its operand are undefined",
     "length.positions": "elements behind the positions are undefined",
     "searchsorted": "rows of drawn numbers are not sorted",
 }
