@@ -13,25 +13,37 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..diagnostics import ToolError
-from ..tir.program import FAILED, FULL_ERROR, LENGTH_ERROR, OTHER_STATE_ERROR, UNEQUAL_ERROR, VALUE_ERROR
-from ..tir.region import MATCH_ERROR, REGION_ERROR
-from ..tir.values import OTHER_VALUES_ERROR, VALUES_FULL_ERROR
+from ..tir.errors import (
+    BRANCH_ERROR,
+    LENGTH_ERROR,
+    MATCH_ERROR,
+    OTHER_STATE_ERROR,
+    OTHER_VALUES_ERROR,
+    REGION_ERROR,
+    STATE_FULL_ERROR,
+    UNEQUAL_ERROR,
+    VALUE_ERROR,
+    VALUES_FULL_ERROR,
+    WEIGHTS_ERROR,
+    WEIGHTS_FILE_ERROR,
+    WORKSPACE_ERROR,
+)
 from .interface.memory import ALIGNMENT
 
 ERRORS = {
-    1: "the workspace is too small",
-    2: "the weights are not set",
-    3: "the weights file cannot be opened or read",
+    WORKSPACE_ERROR: "the workspace is too small",
+    WEIGHTS_ERROR: "the weights are not set",
+    WEIGHTS_FILE_ERROR: "the weights file cannot be opened or read",
     LENGTH_ERROR: "a length is outside of its bounds",
     OTHER_STATE_ERROR: "the bytes are no saved state of this network, or damaged",
     UNEQUAL_ERROR: "lengths that have to be equal are not",
-    FULL_ERROR: "the states have no room for the step",
+    STATE_FULL_ERROR: "the states have no room for the step",
     OTHER_VALUES_ERROR: "the values are not of the types of the parameters",
     VALUES_FULL_ERROR: "the results do not fit in the memory for values",
     REGION_ERROR: "the region is full: the data and the recursion of this run take more memory than it has (see region_size)",
     MATCH_ERROR: "no clause of a match fits",
     VALUE_ERROR: "a value decides an extent that is outside of its bounds",
-    FAILED: "a branch was taken that is impossible with the shapes that the program was built for",
+    BRANCH_ERROR: "a branch was taken that is impossible with the shapes that the program was built for",
 }
 
 

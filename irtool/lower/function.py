@@ -37,11 +37,11 @@ from ..ops.onnx_node import OnnxImpossible
 from ..ops.run_lengths import LengthEqual, LengthSet
 from ..symbolic_int import Symbol, symbol_of
 from ..tir.dtypes import HANDLE
+from ..tir.errors import UNEQUAL_ERROR
 from ..tir.program import (
     CONSTANT,
     PARAM,
     RESULT,
-    UNEQUAL_ERROR,
     Branch,
     CallFunction,
     Fail,

@@ -35,9 +35,9 @@ from ..ir import (
     Var,
 )
 from ..tir.dtypes import HANDLE
+from ..tir.errors import MATCH_ERROR
 from ..tir.program import PARAM, RESULT, CallFunction, Fail, HostFunction, Slot, Step, Switch
 from ..tir.region import (
-    MATCH_ERROR,
     Decide,
     Field,
     Layout,

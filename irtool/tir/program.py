@@ -12,38 +12,14 @@ from typing import Any, NamedTuple
 from ..symbolic_int import Symbol, bound, extent_of, symbol_of, symbols_of, value_at
 from . import dtypes
 from .dtypes import HANDLE
+from .errors import BRANCH_ERROR, REGION_ERROR, VALUE_ERROR
 from .kernel import Kernel
 from .pools import Pool
-from .region import (
-    REGION_ERROR,
-    Collect,
-    Invocation,
-    Layout,
-    MakeObject,
-    Push,
-    RegionStep,
-    WriteObject,
-    frame_bytes,
-)
+from .region import Collect, Invocation, Layout, MakeObject, Push, RegionStep, WriteObject, frame_bytes
 from .stmt import Buffer
 from .values import EntryValues
 
 PARAM, RESULT, STATE, TEMP, CONSTANT = "param", "result", "state", "temp", "constant"
-
-LENGTH_ERROR = 4
-"""The error of an entry point for a length outside of its bounds."""
-
-OTHER_STATE_ERROR = 7
-"""The error of bytes that are no saved state of a network."""
-
-UNEQUAL_ERROR = 8
-"""The error of an entry point for lengths that the network needs to be equal, and that are not."""
-
-FULL_ERROR = 12
-"""The error of a step for which the states of an instance have no room."""
-
-FAILED = 5
-"""The result of an entry point if a branch is taken that is impossible with the program's shapes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +157,7 @@ class Fail(Invocation):
 
     inputs: list[Slot]
     outputs: list[Slot]
-    code: int = FAILED
+    code: int = BRANCH_ERROR
 
 
 @dataclass(eq=False)
@@ -200,10 +176,6 @@ class SetLengths:
     @property
     def writes(self) -> Sequence[Slot]:
         return ()
-
-
-VALUE_ERROR = 6
-"""The result of an entry point if a value decides an extent that is outside of its bounds."""
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,6 @@ ALIGNMENT = 8
 HEADER = 64
 """Bytes at the beginning of a region that say how much of it is in use."""
 
-REGION_ERROR = 10
-"""The error of a run whose values and recursion do not fit in the region."""
-
-MATCH_ERROR = 11
-"""The error of a run in which no clause of a match fits."""
-
 
 def padded(size: int) -> int:
     """`size` rounded up to the alignment."""

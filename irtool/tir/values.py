@@ -20,12 +20,6 @@ from typing import Any
 from .dtypes import HANDLE
 from .region import Layout
 
-OTHER_VALUES_ERROR = 12
-"""The error of a run on bytes that are no values of the types of its parameters."""
-
-VALUES_FULL_ERROR = 13
-"""The error of a run whose results do not fit in the caller's memory for values."""
-
 
 @dataclass(frozen=True)
 class Alternative:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...symbolic_int import is_known
+from ...tir.errors import WORKSPACE_ERROR
 from ...tir.pools import locate
 from ...tir.program import HostFunction
 
@@ -54,4 +55,4 @@ class Frame:
         size = self.function.frame_bytes
         if not size or self.function.in_pools:
             return ""
-        return f"  if ((size_t)({END} - {ARENA}) < {f'{size}u' if is_known(size) else f'(size_t)({size})'}) return 1;"
+        return f"  if ((size_t)({END} - {ARENA}) < {f'{size}u' if is_known(size) else f'(size_t)({size})'}) return {WORKSPACE_ERROR};"

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ...symbolic_int import SymbolicInt
+from ...tir.errors import VALUE_ERROR
 from ...tir.program import (
     CONSTANT,
     PARAM,
     RESULT,
     STATE,
-    VALUE_ERROR,
     Again,
     Branch,
     CallFunction,

@@ -15,6 +15,7 @@ from ...selection.teams import runs_in_teams, shared_work
 from ...steps import counted
 from ...symbolic_int import SymbolicInt, upper
 from ...tir import dtypes
+from ...tir.errors import WEIGHTS_ERROR
 from ...tir.native_halves import HALF
 from ...tir.pools import Pool
 from ...tir.program import Program, Slot, constants_in_use, runs_of
@@ -404,7 +405,7 @@ class _Writer:
 
     def _run(self, e: EntryPoint) -> str:
         """The functions that run an entry point, after their common parts."""
-        check = f"  if (!{self.name}_weights) return 2;\n" if self.keep == weights_file.FILE else ""
+        check = f"  if (!{self.name}_weights) return {WEIGHTS_ERROR};\n" if self.keep == weights_file.FILE else ""
         writer = RunWriter(self.name, e, check, self.pools, self.arena_bytes)
         higher = self.variants[1:]
         calls = [self._call(v, e, writer) for v in self.variants]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...tir.errors import REGION_ERROR
 from ...tir.program import Slot
 from ...tir.region import (
-    REGION_ERROR,
     Collect,
     Decide,
     Field,

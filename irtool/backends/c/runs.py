@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...symbolic_int import Symbol
+from ...tir.errors import WORKSPACE_ERROR
 from ...tir.program import HostFunction
 from ..interface.entry import OUT_OF_BOUNDS, UNEQUAL_LENGTHS, EntryPoint
 from ..interface.memory import ALIGNMENT
@@ -72,7 +73,7 @@ class RunWriter:
             f"  unsigned char *base = (unsigned char *)arena, *end;\n"
             f"{self.check}{check_lengths(self.name, e)}"
             f"  if (!{least}) return {self.name.upper()}_{OUT_OF_BOUNDS};\n"
-            f"  if (!arena || size < {least}) return 1;\n"
+            f"  if (!arena || size < {least}) return {WORKSPACE_ERROR};\n"
             f"  end = base + size;\n"
             f"  base += {_skip('base')};\n"
             f"{last}}}\n"
@@ -86,7 +87,7 @@ class RunWriter:
             f"{self._head_with}"
             f"  unsigned char *base = (unsigned char *)arena, *end;\n"
             f"{self.check}{check_lengths(self.name, e)}"
-            f"  if (!arena || size < {size}) return 1;\n"
+            f"  if (!arena || size < {size}) return {WORKSPACE_ERROR};\n"
             f"  end = base + size;\n"
             f"  base += {_skip('base')};\n"
             f"{last}}}\n\n"
@@ -118,12 +119,12 @@ class RunWriter:
             f"int {e.run_in_pools}(const {struct} *pools{self._separator}{e.declarations}) {{\n"
             f"  unsigned char *room[{len(self.pools)}];\n"
             f"{self.check}{check_lengths(self.name, e)}"
-            f"  if (!pools{missing}) return 1;\n"
+            f"  if (!pools{missing}) return {WORKSPACE_ERROR};\n"
             f"{begins}{last}}}\n\n"
             f"{self._head_with}"
             f"  {struct} pools;\n"
             f"  unsigned char *base = (unsigned char *)arena;\n"
-            f"  if (!arena || size < {self.name.upper()}_ARENA_SIZE) return 1;\n"
+            f"  if (!arena || size < {self.name.upper()}_ARENA_SIZE) return {WORKSPACE_ERROR};\n"
             f"  base += {_skip('base')};\n"
             f"{inside}  return {e.run_in_pools}(&pools{arguments});\n}}\n\n"
             f"int {e.run}({e.declarations or 'void'}) {{\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...tir.dtypes import HANDLE
+from ...tir.errors import OTHER_VALUES_ERROR, VALUES_FULL_ERROR
 from ...tir.program import Program
 from ...tir.region import HEADER
-from ...tir.values import OTHER_VALUES_ERROR, VALUES_FULL_ERROR
 from ..interface.entry import EntryPoint
 from ..interface.tables import last_seen, table_of
 from ..interface.values import VARIABLE

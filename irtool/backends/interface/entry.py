@@ -16,9 +16,10 @@ from ...symbolic_int import (
     symbols_of,
     value_at,
 )
+from ...tir.errors import BRANCH_ERROR, LENGTH_ERROR, MATCH_ERROR, REGION_ERROR, UNEQUAL_ERROR, VALUE_ERROR
 from ...tir.pools import Pool
-from ...tir.program import FAILED, LENGTH_ERROR, UNEQUAL_ERROR, VALUE_ERROR, Program, Slot
-from ...tir.region import HEADER, MATCH_ERROR, REGION_ERROR
+from ...tir.program import Program, Slot
+from ...tir.region import HEADER
 from ...tir.symbols import has_open_lengths, lengths_of_values, symbols_of_function, symbols_of_program
 from .. import sources
 from ..c_types import stored_type
@@ -341,9 +342,9 @@ def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, regi
     """The beginning of a comment: the errors of runs, that of a small workspace last."""
     upper, failures = name.upper(), program.failures
     lines = ["/* Every function returns 0, or an error:"]
-    if FAILED in failures:
+    if BRANCH_ERROR in failures:
         lines.append(
-            f" * {FAILED}: a branch was taken that is impossible with the shapes of this program (nothing is written),"
+            f" * {BRANCH_ERROR}: a branch was taken that is impossible with the shapes of this program (nothing is written),"
         )
     if any(e.symbols or e.positions for e in entries):
         lines.append(f" * {upper}_{OUT_OF_BOUNDS}: a length is outside of its bounds (nothing is written),")

@@ -14,7 +14,8 @@ import hashlib
 from dataclasses import dataclass
 
 from ...tir import dtypes
-from ...tir.program import FULL_ERROR, OTHER_STATE_ERROR, HostFunction, State, StateLength
+from ...tir.errors import OTHER_STATE_ERROR, STATE_FULL_ERROR
+from ...tir.program import HostFunction, State, StateLength
 from ..c_types import stored_type
 from ..sources import InstanceMemory
 from .names import Identifiers
@@ -150,7 +151,7 @@ def _full(i: Instance) -> list[str]:
     limits = " or ".join(f"{x.next} > {x.capacity}" for x in positions)
     return [
         f"/* The error of a step for which the states have no room: {limits}. */",
-        f"#define {i.name.upper()}_{STATE_FULL} {FULL_ERROR}",
+        f"#define {i.name.upper()}_{STATE_FULL} {STATE_FULL_ERROR}",
         "",
     ]
 

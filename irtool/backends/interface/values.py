@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...tir.errors import OTHER_VALUES_ERROR, VALUES_FULL_ERROR
 from ...tir.program import Program
 from ...tir.region import HEADER, Field
-from ...tir.values import OTHER_VALUES_ERROR, VALUES_FULL_ERROR, Alternative, ValueType
+from ...tir.values import Alternative, ValueType
 from ..c_types import stored_type
 from .comment import inside
 from .names import Identifiers, sanitize

@@ -7,10 +7,10 @@ from typing import Any
 
 from ...symbolic_int import Symbol
 from ...tir.dtypes import itemsize
+from ...tir.errors import VALUE_ERROR, WORKSPACE_ERROR
 from ...tir.kernel import Kernel
 from ...tir.program import (
     CONSTANT,
-    VALUE_ERROR,
     Again,
     Branch,
     CallFunction,
@@ -31,6 +31,7 @@ from ...tir.symbols import symbols_of_kernel
 from .builder import Builder
 from .formulas import arguments, parameters, write_formula
 from .library import Library
+from .refusals import refuse, refuse_if_error
 from .region import MEMCPY, RegionWriter
 
 
@@ -77,11 +78,7 @@ class HostWriter:
             begin, end = (b.value(f"ptrtoint ptr %{n} to i64") for n in ("arena", "arena_end"))
             frame = write_formula(b, f.frame_bytes)
             small = b.value(f"icmp ult i64 {b.value(f'sub i64 {end}, {begin}')}, {frame}", "small")
-            refuse, enough = b.fresh("refuse"), b.fresh("enough")
-            b.branch(small, refuse, enough)
-            b.start(refuse)
-            b.ret("i32 1")
-            b.start(enough)
+            refuse(b, small, WORKSPACE_ERROR)
         self._temporaries()
         if any(isinstance(s, Loop) for s in steps(f.body)):
             self.next_body = b.slot("i32", "next_body")
@@ -138,11 +135,7 @@ class HostWriter:
                     *(f"ptr %{n}" for n in self.own),
                 ]
                 error = b.value(f"call i32 @{self.symbols[s.function]}({', '.join(args)})", "error")
-                failed, fine = b.fresh("failed"), b.fresh("fine")
-                b.branch(b.value(f"icmp ne i32 {error}, 0"), failed, fine)
-                b.start(failed)
-                b.ret(f"i32 {error}")
-                b.start(fine)
+                refuse_if_error(b, error)
             elif isinstance(s, Fail):
                 b.ret(f"i32 {s.code}")
                 b.start(b.fresh("after"))
@@ -181,11 +174,7 @@ class HostWriter:
             if kind != "i64":
                 value = b.value(f"{'zext' if values.dtype.startswith('u') else 'sext'} {kind} {value} to i64")
             for test in (f"slt i64 {value}, {symbol.low}", f"sgt i64 {value}, {symbol.high}"):
-                refuse, go = b.fresh("refuse"), b.fresh("go")
-                b.branch(b.value(f"icmp {test}"), refuse, go)
-                b.start(refuse)
-                b.ret(f"i32 {VALUE_ERROR}")
-                b.start(go)
+                refuse(b, b.value(f"icmp {test}"), VALUE_ERROR)
             b.do(f"store i64 {value}, ptr {self.set[symbol.name]}")
 
     def _arguments(self, s: RunKernel | CallFunction) -> list[str]:

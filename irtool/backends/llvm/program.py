@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +9,10 @@ from types import MappingProxyType
 from typing import Any
 
 from ...selection.nests import computes_in_floats
-from ...symbolic_int import Symbol, SymbolicInt
+from ...symbolic_int import SymbolicInt
+from ...tir.errors import LENGTH_ERROR, STATE_FULL_ERROR, UNEQUAL_ERROR, WEIGHTS_ERROR, WORKSPACE_ERROR
 from ...tir.kernel import Kernel
-from ...tir.program import FULL_ERROR, LENGTH_ERROR, UNEQUAL_ERROR, Program, Slot, runs_of
+from ...tir.program import Program, Slot, runs_of
 from ...tir.stack import stack_bytes
 from ...tir.symbols import has_open_lengths, symbols_of_program
 from ..interface import weights_file as kept
@@ -32,9 +32,10 @@ from .formulas import arguments, parameters, write_formula
 from .hosting import HostWriter
 from .library import Library
 from .nest import KernelWriter
+from .refusals import refuse, refuse_outside
 from .region import open_region
 from .states import define_functions, field_addresses, length_addresses, store_lengths
-from .values import define_table, refuse, run_on_values
+from .values import define_table, run_on_values
 
 
 @dataclass(frozen=True)
@@ -231,8 +232,8 @@ class ProgramWriter:
         _check_state_lengths(b, e, addresses)
         for s in e.empty_at_zero:
             refuse(b, b.value(f"icmp eq i64 %{s.name}, 0"), 0)
-        refuse(b, b.value("icmp eq ptr %arena, null"), 1)
-        refuse(b, b.value(f"icmp ult i64 %size, {self._least_size(b, e)}"), 1)
+        refuse(b, b.value("icmp eq ptr %arena, null"), WORKSPACE_ERROR)
+        refuse(b, b.value(f"icmp ult i64 %size, {self._least_size(b, e)}"), WORKSPACE_ERROR)
         end = b.value("getelementptr inbounds i8, ptr %arena, i64 %size", "end")
         begin = b.value("ptrtoint ptr %arena to i64")
         over = b.value(f"add i64 {begin}, {ALIGNMENT - 1}")
@@ -284,7 +285,7 @@ class ProgramWriter:
         """Refuses a run without the weights of a file."""
         if self.offsets:
             missing = b.value(f"icmp eq ptr {b.value(f'load ptr, ptr @{self.name}_weights')}, null")
-            refuse(b, missing, 2)
+            refuse(b, missing, WEIGHTS_ERROR)
 
     def _least_size(self, b: Builder, e: EntryPoint) -> str:
         """The bytes of workspace that a run needs. Refuses lengths for which memory has no addresses for as many."""
@@ -315,7 +316,7 @@ class ProgramWriter:
 def _check_lengths(b: Builder, e: EntryPoint, positions: Mapping[str, str]) -> None:
     """Refuses lengths outside of their bounds, and those that are not equal where they have to be; `positions` are in the instance."""
     for s in e.symbols:
-        _refuse_outside(b, s, 0 if s in e.empty_at_zero else s.low)
+        refuse_outside(b, s, 0 if s in e.empty_at_zero else s.low, LENGTH_ERROR)
     for declared, extent in e.function.demands:
         sides = write_formula(b, declared, positions), write_formula(b, extent, positions)
         refuse(b, b.value(f"icmp ne i64 {', '.join(sides)}"), UNEQUAL_ERROR)
@@ -330,23 +331,12 @@ def _check_state_lengths(b: Builder, e: EntryPoint, addresses: Mapping[str, str]
         refuse(b, b.value(f"icmp sgt i64 {now}, {f.length.capacity}"), LENGTH_ERROR)
     for f in e.positions:
         refuse(
-            b, b.value(f"icmp sgt i64 {write_formula(b, f.length.next, positions)}, {f.length.capacity}"), FULL_ERROR
+            b,
+            b.value(f"icmp sgt i64 {write_formula(b, f.length.next, positions)}, {f.length.capacity}"),
+            STATE_FULL_ERROR,
         )
     for f in e.same_lengths:
         now = b.value(f"load i64, ptr {addresses[f.length.symbol.name]}", f.name)
         differs = b.value(f"icmp ne i64 {now}, %{f.length.symbol.name}")
         begun = b.value(f"icmp ne i64 {now}, 0")
         refuse(b, b.value(f"and i1 {differs}, {begun}"), UNEQUAL_ERROR)
-
-
-def _refuse_outside(b: Builder, s: Symbol, least: int) -> None:
-    """Returns an error for a length outside of its values, the first of which is `least`."""
-    if s.choices:
-        others = [b.value(f"icmp ne i64 %{s.name}, {c}") for c in s.choices]
-        refuse(b, functools.reduce(lambda x, y: b.value(f"and i1 {x}, {y}"), others), LENGTH_ERROR)
-        return
-    refuse(b, b.value(f"icmp slt i64 %{s.name}, {least}"), LENGTH_ERROR)
-    refuse(b, b.value(f"icmp sgt i64 %{s.name}, {s.high}"), LENGTH_ERROR)
-    if s.step > 1:
-        rest = b.value(f"srem i64 %{s.name}, {s.step}")
-        refuse(b, b.value(f"icmp ne i64 {rest}, 0"), LENGTH_ERROR)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...tir.errors import REGION_ERROR
 from ...tir.program import Slot
 from ...tir.region import (
     HEADER,
-    REGION_ERROR,
     Collect,
     Decide,
     Field,

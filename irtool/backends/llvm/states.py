@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ...tir.program import OTHER_STATE_ERROR, Slot
+from ...tir.errors import OTHER_STATE_ERROR
+from ...tir.program import Slot
 from ..interface.states import FACTOR, MAGIC, Instance, LengthField
 from ..sources import SAVED_HEAD
 from .builder import Builder
 from .formulas import write_formula
 from .hosting import MEMCPY
 from .library import Library
+from .refusals import refuse
 
 _MEMSET = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
 _WORD = 8
@@ -119,11 +121,7 @@ def _state(i: Instance) -> list[str]:
     digest = b.value(f"call i64 @{i.name}_state_digest(ptr {contents})")
     for n, value in enumerate((MAGIC, i.identity, i.nbytes, digest)):
         word = b.value(f"load i64, ptr {_inside(b, '%restored', n * _WORD)}, align 1")
-        refuse, go = b.fresh("refuse"), b.fresh("go")
-        b.branch(b.value(f"icmp ne i64 {word}, {value}"), refuse, go)
-        b.start(refuse)
-        b.ret(f"i32 {OTHER_STATE_ERROR}")
-        b.start(go)
+        refuse(b, b.value(f"icmp ne i64 {word}, {value}"), OTHER_STATE_ERROR)
     _copy(b, net, contents, i.nbytes)
     b.jump(end)
     b.start(end)

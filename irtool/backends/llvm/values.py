@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ...tir.dtypes import HANDLE
+from ...tir.errors import OTHER_VALUES_ERROR, VALUES_FULL_ERROR
 from ...tir.region import HEADER
-from ...tir.values import OTHER_VALUES_ERROR, VALUES_FULL_ERROR
 from ..interface.entry import EntryPoint
 from ..interface.tables import last_seen
 from ..interface.values import VARIABLE
 from .builder import Builder
 from .library import Library
+from .refusals import refuse, refuse_if_error
 
 
 def define_table(table: list[int], symbol: str) -> str:
@@ -54,7 +55,7 @@ def run_on_values(
     start = str(HEADER)
     if inputs:
         arguments = f"ptr {region}, ptr {memory}, ptr {table}, i64 {last_seen(e.function)}"
-        return_if(b, b.value(f"call i32 {library.objects('irt_far_take')}({arguments})", "code"))
+        refuse_if_error(b, b.value(f"call i32 {library.objects('irt_far_take')}({arguments})", "code"))
         start = b.value(f"load i64, ptr {region}, align 8", "from")
     for n in inputs:
         t = types[n]
@@ -64,7 +65,7 @@ def run_on_values(
         fits = b.value(f"call i32 {library.objects('irt_is')}({arguments})")
         refuse(b, b.value(f"icmp eq i32 {fits}, 0"), OTHER_VALUES_ERROR)
     places = {n: b.value(f"getelementptr i8, ptr {handles}, i64 {8 * k}", "given") for k, n in enumerate(outputs)}
-    return_if(b, call(places))
+    refuse_if_error(b, call(places))
     arguments = (
         f"ptr {region}, ptr {memory}, ptr {table}, i64 {start}, ptr {handles}, i64 {len(outputs)}, i32 {int(written)}"
     )
@@ -73,21 +74,3 @@ def run_on_values(
     for n in outputs:
         b.do(f"store i64 {b.value(f'load i64, ptr {places[n]}, align 8')}, ptr %{n}, align 8")
     return "0"
-
-
-def refuse(b: Builder, cond: str, code: int) -> None:
-    """Returns an error, or 0, if the condition holds."""
-    end, go = b.fresh("refuse"), b.fresh("go")
-    b.branch(cond, end, go)
-    b.start(end)
-    b.ret(f"i32 {code}")
-    b.start(go)
-
-
-def return_if(b: Builder, code: str) -> None:
-    """Returns an error unless it is 0."""
-    end, go = b.fresh("failed"), b.fresh("fine")
-    b.branch(b.value(f"icmp ne i32 {code}, 0"), end, go)
-    b.start(end)
-    b.ret(f"i32 {code}")
-    b.start(go)
