@@ -77,6 +77,11 @@ def proof(function: F) -> F:
     return _in_mode(_PROOF, function)
 
 
+def strict(function: F) -> F:
+    """Decorates a function that computes with formulas exactly, whoever calls it: a comparison that lengths decide raises `Undecided`."""
+    return _in_mode(_STRICT, function)
+
+
 def _in_mode(mode: int, function: F) -> F:
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ..diagnostics import ToolError
 from ..tir.errors import (
     BRANCH_ERROR,
+    ELEMENTS_ERROR,
     LENGTH_ERROR,
     MATCH_ERROR,
     OTHER_STATE_ERROR,
@@ -42,6 +43,7 @@ ERRORS = {
     VALUES_FULL_ERROR: "the results do not fit in the memory for values",
     REGION_ERROR: "the region is full: the data and the recursion of this run take more memory than it has (see region_size)",
     MATCH_ERROR: "no clause of a match fits",
+    ELEMENTS_ERROR: "a result needs elements of an axis that has fewer in this run",
     VALUE_ERROR: "a value decides an extent that is outside of its bounds",
     BRANCH_ERROR: "a branch was taken that is impossible with the shapes that the program was built for",
 }

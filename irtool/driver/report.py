@@ -11,13 +11,13 @@ from ..backends.base import EntryPoint, Sources, entry_points
 from ..post_order import in_post_order
 from ..symbolic_int import Symbol, SymbolicInt, at_typical, is_known, planned, symbols_of
 from ..tir import dtypes
+from ..tir.conditions import LengthIs
 from ..tir.kernel import StageChoice
 from ..tir.pools import locate, pool_record
 from ..tir.program import (
     Branch,
     CallFunction,
     HostFunction,
-    LengthIs,
     Program,
     RunKernel,
     Slot,

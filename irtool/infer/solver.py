@@ -39,6 +39,7 @@ from ..ir.dims import Dim, is_dimension
 from ..ir.dtypes import is_dtype
 from ..ir.show import show_expr
 from ..ops.base import Operator, RelationError, operator_of
+from ..ops.elements import require
 from ..ops.relations import show_shape
 from ..symbolic_int import Undecided, uncertain_equalities
 from ..trampoline import trampoline
@@ -461,6 +462,10 @@ class RuleReporter:
         if self._rule.out is None:
             self._rule.out = IncompleteType()
         return self._solver.resolve(self._rule.out)
+
+    def require_elements(self, extents: Sequence[Dim], results: Sequence[Dim], message: str, least: int = 1) -> None:
+        """RelationError if an axis surely has too few elements."""
+        require(extents, results, message, least)
 
 
 def _is_operators(a: FuncType, b: FuncType) -> bool:

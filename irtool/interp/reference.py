@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type, tuple_leaves
 from ..ops.base import Operator
 from ..ops.empty import evaluate_nothing, has_no_elements
+from ..ops.known import Known, type_of_value, undecided_elements
 from ..ops.plugin_checks import checked_evaluate
 
 
-def reference(attrs: Operator, type: Type | None) -> Callable[..., Any]:
-    """The reference of an operator with these attributes in a call of that type.
+def reference(attrs: Operator, type: Type | None, arguments: Sequence[Type | None] = ()) -> Callable[..., Any]:
+    """The reference of an operator with these attributes in a call of that type, of arguments of these types.
 
     It computes nothing where the result has no elements, and refuses a result that the type leaves no room for: how large
-    that of an operator with `shape_from_data` is, is seen only now.
+    that of an operator with `shape_from_data` is, is seen only now. It refuses arguments without the elements that the result needs.
     """
+    evaluate = _within(attrs, type)
+    if not undecided_elements(attrs, arguments):
+        return evaluate
+
+    known = [t for t in arguments if t is not None]
+
+    def with_elements(*values: Any) -> Any:
+        attrs.relate([type_of_value(v, t) for v, t in zip(values, known, strict=True)], Known())
+        return evaluate(*values)
+
+    return with_elements
+
+
+def _within(attrs: Operator, type: Type | None) -> Callable[..., Any]:
+    """The reference, within the bounds of the type."""
     evaluate = checked_evaluate(attrs, type)
     if type is None:
         return evaluate

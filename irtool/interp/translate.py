@@ -220,7 +220,9 @@ class _Writer:
             attrs = e.attrs if isinstance(e.attrs, operator) else operator.make(e.attrs, e.span)
             if formulas([value for _, value in stated(attrs)]):
                 raise IrError(f"an attribute of {attrs.name} is a length that only the run knows", e.span)
-            self._after(e, block, e.args, Kind.OPERATOR, reference(attrs, e.checked_type))
+            self._after(
+                e, block, e.args, Kind.OPERATOR, reference(attrs, e.checked_type, [a.checked_type for a in e.args])
+            )
         elif isinstance(e.op, Constructor):
             self._after(e, block, e.args, Kind.DATA, e.op)
         else:

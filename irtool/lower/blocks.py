@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..ir import Expr
-from ..tir.program import CopySlot, Slot, Step
+from ..tir.conditions import LengthCondition
+from ..tir.program import Branch, CopySlot, Fail, Slot, Step
 from .values import Value
 
 Known = tuple[dict[Expr, Value], list[list[tuple[Expr, Value | None]]]]
@@ -22,6 +23,8 @@ class Blocks:
         self.steps: list[list[Step]] = [[]]
         self._temporaries: list[set[Slot]] = [set()]
         self._count = 0
+        self._requirements: list[set[LengthCondition]] = [set()]
+        self._first = 0
         # The known values, and for each block the values that it replaced.
         self._known: Known = ({}, [[]])
 
@@ -34,14 +37,31 @@ class Blocks:
         """Appends a step to the innermost block."""
         self.steps[-1].append(step)
 
+    def refuse(self, condition: LengthCondition, code: int, at_once: bool) -> None:
+        """Ends the run with an error from here on if the condition holds, unless steps before do so.
+
+        Outside of branches, `at_once` does so before all other steps: nothing is written by then.
+        """
+        if any(condition in known for known in self._requirements):
+            return
+        self._requirements[-1].add(condition)
+        step = Branch(condition, [Fail([], [], code)], [])
+        if at_once and self.depth == 1:
+            self.steps[0].insert(self._first, step)
+            self._first += 1
+        else:
+            self.add(step)
+
     def open(self) -> None:
         """Begins a branch's arm."""
+        self._requirements.append(set())
         self.steps.append([])
         self._temporaries.append(set())
         self._known[1].append([])
 
     def close(self) -> list[Step]:
         """Ends the innermost arm; its steps."""
+        self._requirements.pop()
         self._temporaries.pop()
         values, learned = self._known
         for e, before in reversed(learned.pop()):

@@ -37,7 +37,7 @@ from ..ops.onnx_node import OnnxImpossible
 from ..ops.run_lengths import LengthEqual, LengthSet
 from ..symbolic_int import Symbol, symbol_of
 from ..tir.dtypes import HANDLE
-from ..tir.errors import UNEQUAL_ERROR
+from ..tir.errors import ELEMENTS_ERROR, UNEQUAL_ERROR
 from ..tir.program import (
     CONSTANT,
     PARAM,
@@ -65,6 +65,7 @@ from .kernels import primitive_of
 from .length_cases import CASES, choose_case
 from .lowered import lowered_callee
 from .mistakes import NoCounterpart, StateMismatch
+from .required import conditions_of
 from .shared import ModuleLowering
 from .value_lengths.rewriting import EXTENTS
 from .values import (
@@ -337,6 +338,8 @@ class FunctionLowering(FunctionState):
 
     def kernel(self, e: Call, function: Function, args: list[Expr]) -> Value:
         """A call of a primitive function."""
+        for condition in conditions_of(function):
+            self.blocks.refuse(condition, ELEMENTS_ERROR, at_once=not any(s in self.lengths for s in condition.symbols))
         function, fields = take_fields(function)
         inputs = [s for f in fields for s in flat(part(self.blocks.find(args[f.argument]), f.path), args[f.argument])]
         types = flat_types(e.checked_type, e)

@@ -14,7 +14,8 @@ from typing import Any
 
 from ..ir import Function
 from ..symbolic_int import Symbol
-from ..tir.program import Branch, CallFunction, LengthIs, Slot, Step
+from ..tir.conditions import LengthIs
+from ..tir.program import Branch, CallFunction, Slot, Step
 
 CASES = "length_cases"
 """The attribute of an entry with the names of these functions, in the order of the values, those of the last length first."""

@@ -37,7 +37,7 @@ from ..diagnostics import IrError, Span, nearest
 from ..ir import Call, Expr, FuncType, Op, Type
 from ..ir import TypeVar as RelayTypeVar
 from ..ir.boxed_attributes import BOXED
-from ..ir.dims import ANY, DimExpr, DimVar, Int64
+from ..ir.dims import ANY, Dim, DimExpr, DimVar, Int64
 from ..ir.dtypes import read_dtype
 from ..ir.meta import MetaNode, VirtualDevice
 from ..plugin import Plugin, Registry, type_hints
@@ -75,6 +75,13 @@ class Reporter(Protocol):
     @property
     def out(self) -> Type:
         """The known part of the result's type so far (an IncompleteType if nothing is known)."""
+
+    def require_elements(self, extents: Sequence[Dim], results: Sequence[Dim], message: str, least: int = 1) -> None:
+        """Requires `least` elements along axes of these extents, for a result that has the extents `results` and none of them 0.
+
+        Raises RelationError with the message if an axis surely has fewer. Extents that a run decides are compared by the run, which
+        ends with an error.
+        """
 
 
 class Operator(Facts, Plugin):

@@ -260,8 +260,7 @@ class Multinomial(Operator):
             return None
         if not probabilities.shape:
             raise RelationError("probs must have at least one axis")
-        if probabilities.shape[-1] == 0:
-            raise RelationError("probs has no entries to choose from")
+        reporter.require_elements(probabilities.shape[-1:], (), "probs has no entries to choose from")
         reporter.assign(0, _key())
         return TupleType((_key(), TensorType((*probabilities.shape[:-1], self.num_samples), "int32")))
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from .. import te
 from ..deferred import np
 from ..ir import TensorType, Type
+from ..symbolic_int import interval, is_known
 from ..tir.dtypes import accumulator_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .binary import pick, truncated_quotient
@@ -326,7 +327,14 @@ class _Position(Reduction):
         both = te.compute(
             out_type.shape, reduced_elements(x.shape, axes, self.keepdims, combine), tag="comm_reduce_idx"
         )
-        return te.compute(out_type.shape, lambda *i: both[0][i], name=f"T_{self.name}", tag="comm_reduce_idx")
+        count = self.count(x.shape)
+
+        def position(*i: Any) -> Any:
+            if is_known(count) or interval(count)[0] > 0:
+                return both[0][i]
+            return te.select(te.const(count, "int64") > 0, both[0][i], te.const(-1, out_type.dtype))
+
+        return te.compute(out_type.shape, position, name=f"T_{self.name}", tag="comm_reduce_idx")
 
 
 @operator("argmax", "data", pattern=Pattern.COMM_REDUCE, attrs="ArgReduceAttrs", level=4)

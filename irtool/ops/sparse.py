@@ -130,8 +130,8 @@ class SparseFillEmptyRows(Operator):
             raise RelationError(f"sparse_indices must name a row at least, not {indices}")
         if values is not None:
             require_compatible(indices.shape[0], values.shape[0], "the numbers of sparse_indices and sparse_values")
-        if default is not None and any(d == 0 for d in default.shape):
-            raise RelationError(f"default_value must have an element: {default}")
+        if default is not None:
+            reporter.require_elements(default.shape, (), f"default_value must have an element: {default}")
         if extents is not None:
             require_compatible(indices.shape[1], extents.shape[0], "the axes of sparse_indices and of dense_shape")
         vector = TensorType((ANY,), "int64")

@@ -178,9 +178,13 @@ class Topk(Operator):
             raise RelationError("the attribute k is missing")
         if self.ret_type not in ("both", "values", "indices"):
             raise RelationError(f'ret_type must be "both", "values" or "indices", not "{self.ret_type}"')
-        extent = self.k if self.k >= 1 else x.shape[axis]
-        if isinstance(extent, int) and isinstance(have := x.shape[axis], int) and extent > have:
-            raise RelationError(f"k is {self.k}, and axis {axis} has {have} elements")
+        have = x.shape[axis]
+        extent = self.k if self.k >= 1 else have
+        message = f"k is {self.k}, and axis {axis} has {have} elements"
+        if isinstance(extent, int) and is_number(extent):
+            reporter.require_elements((have,), (), message, extent)
+        elif isinstance(extent, int) and isinstance(have, int) and extent > have:
+            raise RelationError(message)
         shape = (*x.shape[:axis], extent, *x.shape[axis + 1 :])
         values, positions = TensorType(shape, x.dtype), TensorType(shape, self.dtype)
         return {"both": TupleType((values, positions)), "values": values, "indices": positions}[self.ret_type]

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..tir.conditions import LengthCondition
 from ..tir.kernel import Kernel
 from ..tir.program import (
     CONSTANT,
@@ -31,7 +32,6 @@ from ..tir.program import (
     CopySlot,
     Fail,
     HostFunction,
-    LengthIs,
     Loop,
     Program,
     RunKernel,
@@ -122,8 +122,8 @@ class _HostPrinter:
             return slot.name
         return self.names[slot]
 
-    def _condition(self, cond: Slot | LengthIs) -> str:
-        return self._name(cond) if isinstance(cond, Slot) else f"{cond.symbol.name} == {cond.value}"
+    def _condition(self, cond: Slot | LengthCondition) -> str:
+        return self._name(cond) if isinstance(cond, Slot) else str(cond)
 
     def _all(self, slots: Sequence[Slot]) -> str:
         return ", ".join(map(self._name, slots))

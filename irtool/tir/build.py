@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..symbolic_int import SymbolicInt, Undecided, is_open, signs
+from ..symbolic_int import SymbolicInt, Undecided, is_open, signs, strict
 from . import dtypes
 from .nodes import Binary, Cast, Const, Expr, Not, Operand, Select
 
@@ -79,7 +79,7 @@ def folded(sign: str, op: Callable[[Any, Any], Any], a: Const, b: Const, dtype: 
     """The result of an operation on literals. The run computes it where it is no formula: on floats, or if a length decides it."""
     if isinstance(a.value, SymbolicInt) or isinstance(b.value, SymbolicInt):
         try:
-            value = None if dtypes.is_float(dtype) else op(a.value, b.value)
+            value = None if dtypes.is_float(dtype) else strict(op)(a.value, b.value)
         except Undecided:
             value = None
         return Binary(sign, a, b, dtype) if value is None else const(value, dtype)

@@ -38,3 +38,6 @@ VALUES_FULL_ERROR = 13
 
 STATE_FULL_ERROR = 14
 """The states of an instance have no room for the step."""
+
+ELEMENTS_ERROR = 15
+"""A result needs elements of an axis that has too few."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..symbolic_int import Symbol, bound, extent_of, symbol_of, symbols_of, value_at
 from . import dtypes
+from .conditions import LengthCondition
 from .dtypes import HANDLE
 from .errors import BRANCH_ERROR, REGION_ERROR, VALUE_ERROR
 from .kernel import Kernel
@@ -178,19 +179,11 @@ class SetLengths:
         return ()
 
 
-@dataclass(frozen=True)
-class LengthIs:
-    """The condition that a length of the run is a number."""
-
-    symbol: Symbol
-    value: int
-
-
 @dataclass(eq=False)
 class Branch:
-    """`then` where the bool in `cond` is true, or a length is that number, else `other`. Either arm writes the `results`."""
+    """`then` where the bool in `cond` is true, or the condition holds, else `other`. Either arm writes the `results`."""
 
-    cond: Slot | LengthIs
+    cond: Slot | LengthCondition
     then: list[Any]
     other: list[Any]
     results: list[Slot] = field(default_factory=list)
@@ -199,7 +192,7 @@ class Branch:
     def reads(self) -> Sequence[Slot]:
         return (self.cond,) if isinstance(self.cond, Slot) else ()
 
-    def condition(self, place: Callable[[Slot], Slot]) -> Slot | LengthIs:
+    def condition(self, place: Callable[[Slot], Slot]) -> Slot | LengthCondition:
         """The condition, read from another slot."""
         return place(self.cond) if isinstance(self.cond, Slot) else self.cond
 

@@ -11,6 +11,7 @@ import operator
 
 import pytest
 
+from irtool.symbolic_int import estimate, symbolic
 from irtool.tir import dtypes
 from irtool.tir import expr as te
 from irtool.tir.expr import Axis, Binary, Const, Expr, Not, Select, Var, const, substitute
@@ -179,3 +180,10 @@ def test_ranges_are_as_narrow_as_they_can_be(name: str) -> None:
                     assert (low, high) == (min(values), max(values)), (begin, extent, by)
                 else:
                     assert high <= by and low > -by
+
+
+def test_an_estimate_folds_no_length() -> None:
+    n = symbolic("n", 0, 9)
+    for build, number in ((te.minimum, 1), (te.maximum, 8)):
+        e = estimate(build)(const(n, "int32"), const(number, "int32"))
+        assert isinstance(e, Binary)

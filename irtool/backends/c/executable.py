@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...symbolic_int import bound
-from ...tir.errors import BRANCH_ERROR, MATCH_ERROR, REGION_ERROR, UNEQUAL_ERROR, VALUE_ERROR
+from ...tir.errors import BRANCH_ERROR, ELEMENTS_ERROR, MATCH_ERROR, REGION_ERROR, UNEQUAL_ERROR, VALUE_ERROR
 from ..c_types import stored_type
 from ..interface.entry import EntryPoint
 from ..interface.names import sanitize
@@ -18,6 +18,7 @@ _ERRORS = {
     MATCH_ERROR: "no clause of a match fits",
     VALUE_ERROR: "a value decides an extent that is outside of its bounds",
     UNEQUAL_ERROR: "lengths that have to be equal are not",
+    ELEMENTS_ERROR: "a result needs elements of an axis that has fewer in this run",
     BRANCH_ERROR: "a branch was taken that is impossible with the shapes of this program",
 }
 """Messages of errors beside that of a small workspace."""

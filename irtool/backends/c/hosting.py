@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...symbolic_int import SymbolicInt
+from ...tir.conditions import LengthCondition
 from ...tir.errors import VALUE_ERROR
 from ...tir.program import (
     CONSTANT,
@@ -18,7 +19,6 @@ from ...tir.program import (
     CopySlot,
     Fail,
     HostFunction,
-    LengthIs,
     Loop,
     RunKernel,
     SetLengths,
@@ -186,8 +186,8 @@ class HostWriter:
         ]
         return f"if (({self.error} = {called}({', '.join(args)})) != 0) return {self.error};"
 
-    def _condition(self, cond: Slot | LengthIs) -> str:
-        return f"*{self._place(cond)}" if isinstance(cond, Slot) else f"{cond.symbol.name} == {cond.value}"
+    def _condition(self, cond: Slot | LengthCondition) -> str:
+        return f"*{self._place(cond)}" if isinstance(cond, Slot) else str(cond)
 
     def _arguments(self, s: RunKernel | CallFunction) -> list[str]:
         return [self._place(x) for x in (*s.inputs, *s.outputs)]

@@ -16,7 +16,15 @@ from ...symbolic_int import (
     symbols_of,
     value_at,
 )
-from ...tir.errors import BRANCH_ERROR, LENGTH_ERROR, MATCH_ERROR, REGION_ERROR, UNEQUAL_ERROR, VALUE_ERROR
+from ...tir.errors import (
+    BRANCH_ERROR,
+    ELEMENTS_ERROR,
+    LENGTH_ERROR,
+    MATCH_ERROR,
+    REGION_ERROR,
+    UNEQUAL_ERROR,
+    VALUE_ERROR,
+)
 from ...tir.pools import Pool
 from ...tir.program import Program, Slot
 from ...tir.region import HEADER
@@ -47,6 +55,8 @@ REGION_FULL, NO_CLAUSE = "REGION_FULL", "NO_CLAUSE"
 """The names, behind that of the program, of the errors of a full region, and of a value that no clause of a match fits."""
 VALUE_OUT_OF_BOUNDS = "VALUE_OUT_OF_BOUNDS"
 """The same for an extent that follows from values."""
+TOO_FEW_ELEMENTS = "TOO_FEW_ELEMENTS"
+"""The same for an axis with fewer elements than a result needs."""
 
 _SHARED_MACROS = ("ARENA_SIZE", "STACK_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
 _REGION_MACROS = ("REGION_SIZE", REGION_FULL, NO_CLAUSE)
@@ -130,6 +140,7 @@ def entry_points(
         f"{name.upper()}_{OUT_OF_BOUNDS}",
         f"{name.upper()}_{UNEQUAL_LENGTHS}",
         f"{name.upper()}_{VALUE_OUT_OF_BOUNDS}",
+        f"{name.upper()}_{TOO_FEW_ELEMENTS}",
         *(f"{m}_{x}" for m in _length_macros(name, program_symbols) for x in ("MIN", "MAX", "STEP")),
     )
     if program.uses_region:
@@ -358,6 +369,10 @@ def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, regi
         lines.append(
             f" * {upper}_{VALUE_OUT_OF_BOUNDS}: a value decides an extent that is outside of its bounds (nothing is written),"
         )
+    if ELEMENTS_ERROR in failures:
+        lines.append(
+            f" * {upper}_{TOO_FEW_ELEMENTS}: a result needs elements of an axis without as many (nothing is written),"
+        )
     if region_bytes:
         lines.append(
             f" * {upper}_{REGION_FULL}: data and recursion of the run do not fit in the region (nothing is written),"
@@ -406,6 +421,8 @@ def _region_errors(upper: str, program: Program, region_bytes: int) -> list[str]
         lines += [f"#define {upper}_{REGION_FULL} {REGION_ERROR}"]
     if MATCH_ERROR in program.failures:
         lines += [f"#define {upper}_{NO_CLAUSE} {MATCH_ERROR}"]
+    if ELEMENTS_ERROR in program.failures:
+        lines += [f"#define {upper}_{TOO_FEW_ELEMENTS} {ELEMENTS_ERROR}"]
     return ["/* Errors of a run. */", *lines, ""] if lines else []
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from ...symbolic_int import Atom, Minimum, Symbol, SymbolicInt, whole_lengths
+from ...tir.conditions import LengthCondition, LengthIs
 from .builder import Builder
 
 Slots = Mapping[str, str]
@@ -38,6 +40,22 @@ def write_formula(b: Builder, value: int, slots: Slots = MappingProxyType({})) -
             term = b.value(f"mul nsw i64 {term}, {operand}", "size")
         total = b.value(f"add nsw i64 {total}, {term}", "size") if total else term
     return total
+
+
+def write_condition(b: Builder, condition: LengthCondition, slots: Slots = MappingProxyType({})) -> str:
+    """The operand, of i1, of a condition on lengths."""
+    if isinstance(condition, LengthIs):
+        return b.value(f"icmp eq i64 {_length(b, condition.symbol.name, slots)}, {condition.value}")
+
+    def compare(how: str, extent: int, number: int) -> str:
+        return b.value(f"icmp {how} i64 {write_formula(b, extent, slots)}, {number}")
+
+    short = [compare("slt", d, condition.least) for d in condition.extents]
+    tests = [
+        functools.reduce(lambda x, y: b.value(f"or i1 {x}, {y}"), short),
+        *(compare("sgt", d, 0) for d in condition.results),
+    ]
+    return functools.reduce(lambda x, y: b.value(f"and i1 {x}, {y}"), tests)
 
 
 def _length(b: Builder, name: str, slots: Slots) -> str:

@@ -17,7 +17,6 @@ from ...tir.program import (
     CopySlot,
     Fail,
     HostFunction,
-    LengthIs,
     Loop,
     RunKernel,
     SetLengths,
@@ -29,7 +28,7 @@ from ...tir.program import (
 from ...tir.region import Collect, RegionStep, Resume
 from ...tir.symbols import symbols_of_kernel
 from .builder import Builder
-from .formulas import arguments, parameters, write_formula
+from .formulas import arguments, parameters, write_condition, write_formula
 from .library import Library
 from .refusals import refuse, refuse_if_error
 from .region import MEMCPY, RegionWriter
@@ -183,11 +182,11 @@ class HostWriter:
     def _branch(self, s: Branch, stack: list[Any]) -> None:
         b = self.b
         then, other, end = (b.fresh(n) for n in ("then", "else", "end"))
-        if isinstance(s.cond, LengthIs):
-            b.branch(b.value(f"icmp eq i64 %{s.cond.symbol.name}, {s.cond.value}"), then, other)
-        else:
+        if isinstance(s.cond, Slot):
             byte = b.value(f"load i8, ptr {self._place(s.cond)}")
             b.branch(b.value(f"icmp ne i8 {byte}, 0"), then, other)
+        else:
+            b.branch(write_condition(b, s.cond, self.set), then, other)
         b.start(then)
 
         def to_other() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...diagnostics import InternalError
 from ...symbolic_int import Symbol, symbols_of
-from ...tir.program import Fork, HostFunction, Loop, SetLengths, Slot
+from ...tir.program import Branch, Fork, HostFunction, Loop, SetLengths, Slot
 
 
 def require_set_before_use(function: HostFunction) -> None:
@@ -27,7 +27,8 @@ def require_set_before_use(function: HostFunction) -> None:
             elif isinstance(s, Loop):
                 stack += [(b, set(known)) for b in s.bodies]
                 known.update(set.intersection(*map(_set_in, s.bodies)))
-            missing = _lengths_of((*s.reads, *s.writes)) & own - known
+            read = s.cond.symbols if isinstance(s, Branch) and not isinstance(s.cond, Slot) else ()
+            missing = {*_lengths_of((*s.reads, *s.writes)), *read} & own - known
             if missing:
                 names = ", ".join(sorted(x.name for x in missing))
                 raise InternalError(f"@{function.name} uses {names} before a step sets it")

@@ -207,8 +207,8 @@ class Resize(Operator):
         self.resampling().check()
         shape = set_spatial(data.shape, self.layout, self.canonical, self.size)
         for axis in spatial_axes(self.layout, self.canonical):
-            if data.shape[axis] == 0 and shape[axis] != 0:
-                raise RelationError(f"axis {axis} of {data} has no element to take others from")
+            message = f"axis {axis} of {data} has no element to take others from"
+            reporter.require_elements((data.shape[axis],), (shape[axis],), message)
         return TensorType(shape, self.out_dtype or data.dtype)
 
     def evaluate(self, data: Any) -> Any:
@@ -310,8 +310,8 @@ class CropAndResize(Operator):
         require_compatible(boxes.shape[1], 4, "axis 1 of boxes and the numbers of a box")
         self.resampling().check()
         base = list(convert_shape(data.shape, self.layout, "NCHW"))
-        if any(d == 0 for d in (base[0], base[2], base[3])) and boxes.shape[0] != 0:
-            raise RelationError(f"there is nothing to crop in {data}")
+        message = f"there is nothing to crop in {data}"
+        reporter.require_elements((base[0], base[2], base[3]), boxes.shape[:1], message)
         base[0], base[2], base[3] = boxes.shape[0], self.crop_size[0], self.crop_size[1]
         return TensorType(convert_shape(base, "NCHW", self.layout), self.out_dtype or data.dtype)
 

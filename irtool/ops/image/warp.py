@@ -116,8 +116,7 @@ class GridSample(Operator):
         require_compatible(data.shape[0], grid.shape[0], "the batches of data and grid")
         require_compatible(grid.shape[1], rank - 2, "axis 1 of grid and the number of coordinates")
         out_shape = (*data.shape[:2], *grid.shape[2:])
-        if 0 in data.shape[2:] and 0 not in out_shape:
-            raise RelationError(f"there is no pixel in {data} to take others from")
+        reporter.require_elements(data.shape[2:], out_shape, f"there is no pixel in {data} to take others from")
         return TensorType(out_shape, data.dtype)
 
     def evaluate(self, data: Any, grid: Any) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...deferred import np
 from ...ir.dims import Dim
-from ..base import RelationError
+from ..base import Reporter
 
 
 def clip_indices(indices: Any, extent: int) -> Any:
@@ -26,10 +27,6 @@ def wrap_indices(indices: Any, extent: int) -> Any:
     return np.mod(wide, wide.dtype.type(max(extent, 1))).astype(np.int64)
 
 
-def require_elements(extents: tuple[Dim, ...], required: tuple[Dim, ...], what: str) -> None:
-    """RelationError where elements are wanted (`required` is a shape without 0) from axes of which one is empty.
-
-    Dimensions that are not known are taken not to be empty where they are read, and to be empty where they are wanted.
-    """
-    if 0 in extents and all(isinstance(d, int) and d for d in required):
-        raise RelationError(f"{what} has no elements, so that no index is within it")
+def require_places(reporter: Reporter, extents: Sequence[Dim], results: Sequence[Dim], what: str) -> None:
+    """Requires places for indices along axes of these extents, for a result of the shape `results`."""
+    reporter.require_elements(extents, results, f"{what} has no elements, so that no index is within it")

@@ -15,7 +15,7 @@ from ..conversion import number_as
 from ..relations import require_dtype
 from ..shapes import require_compatible, require_number, require_rank, tensor
 from ..typical import below, extent_of
-from .bounds import require_elements
+from .bounds import require_places
 from .take import require_integers
 
 
@@ -182,7 +182,7 @@ class MatrixSetDiag(Operator):
             require_compatible(
                 diagonal.shape[-2], self.k2 - self.k1 + 1, f"axis {rank - 2} of diagonal and the number of diagonals"
             )
-        require_elements((diagonal.shape[-1],), data.shape, "the last axis of diagonal")
+        require_places(reporter, (diagonal.shape[-1],), data.shape, "the last axis of diagonal")
         return data
 
     def evaluate(self, data: Any, diagonal: Any) -> Any:

@@ -19,7 +19,7 @@ from ..relations import broadcast_shape
 from ..shape.reshape import unflatten
 from ..shapes import normalize_axis, require_compatible, tensor, tensor_fields
 from ..typical import below, below_all, extent_of
-from .bounds import clip_indices, require_elements, wrap_indices
+from .bounds import clip_indices, require_places, wrap_indices
 
 
 def require_integers(indices: TensorType, what: str = "indices") -> None:
@@ -68,13 +68,13 @@ class Take(Operator):
         if self.mode not in ("clip", "wrap", "fast"):
             raise RelationError(f'mode is "{self.mode}"; it can be "clip", "wrap" or "fast"')
         if self.axis is None:
-            require_elements(data.shape, indices.shape, "data")
+            require_places(reporter, data.shape, indices.shape, "data")
             return TensorType(indices.shape, data.dtype)
         axis, batch = self.places(len(data.shape), len(indices.shape))
         for i in range(batch):
             require_compatible(data.shape[i], indices.shape[i], f"batch axis {i} of data and indices")
         shape = (*data.shape[:axis], *indices.shape[batch:], *data.shape[axis + 1 :])
-        require_elements(data.shape[axis : axis + 1], shape, f"axis {axis} of data")
+        require_places(reporter, data.shape[axis : axis + 1], shape, f"axis {axis} of data")
         return TensorType(shape, data.dtype)
 
     def evaluate(self, data: Any, indices: Any) -> Any:
@@ -153,7 +153,7 @@ class Gather(Operator):
                 require_compatible(n, d, f"axis {i} of indices and data")
             elif isinstance(n, int) and n < 1:
                 raise RelationError(f"axis {i} of indices is {n}; it must be at least 1")
-        require_elements(data.shape[axis : axis + 1], indices.shape, f"axis {axis} of data")
+        require_places(reporter, data.shape[axis : axis + 1], indices.shape, f"axis {axis} of data")
         return TensorType(indices.shape, data.dtype)
 
     def evaluate(self, data: Any, indices: Any) -> Any:
@@ -212,7 +212,7 @@ class GatherND(Operator):
                 data.shape[i], indices.shape[i + 1], f"batch axis {i} of data and axis {i + 1} of indices"
             )
         shape = (*indices.shape[1:], *data.shape[count + self.batch_dims :])
-        require_elements(data.shape[self.batch_dims : self.batch_dims + count], shape, "data")
+        require_places(reporter, data.shape[self.batch_dims : self.batch_dims + count], shape, "data")
         return TensorType(shape, data.dtype)
 
     def evaluate(self, data: Any, indices: Any) -> Any:
@@ -267,7 +267,7 @@ class AdvancedIndex(Operator):
             require_integers(index)
             shape = broadcast_shape(shape, index.shape)
         result = (*shape, *data.shape[len(indices) :])
-        require_elements(data.shape[: len(indices)], result, "the tensor")
+        require_places(reporter, data.shape[: len(indices)], result, "the tensor")
         return TensorType(result, data.dtype)
 
     def evaluate(self, inputs: Sequence[Any]) -> Any:

@@ -40,8 +40,7 @@ class GlobalPool2D(Operator):
         if self.average:
             require_numbers(data, "the data")
         axes = spatial_axes(self.layout, "HW", len(data.shape))
-        if any(data.shape[a] == 0 for a in axes):
-            raise RelationError(f"there is no element to pool in {data}")
+        reporter.require_elements([data.shape[a] for a in axes], (), f"there is no element to pool in {data}")
         return TensorType(tuple(1 if i in axes else d for i, d in enumerate(data.shape)), data.dtype)
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
@@ -108,8 +107,8 @@ class AdaptivePool(Operator):
         axes = spatial_axes(self.layout, self.letters, len(data.shape))
         shape = list(data.shape)
         for axis, size in zip(axes, self.sizes([shape[a] for a in axes]), strict=True):
-            if shape[axis] == 0 and size != 0:
-                raise RelationError(f"{size} windows cannot share axis {axis}, which has no element")
+            message = f"{size} windows cannot share axis {axis}, which has no element"
+            reporter.require_elements((shape[axis],), (size,), message)
             if isinstance(size, int) and not 0 <= size <= MOST_WINDOWS:
                 raise RelationError(f"output_size must be 0 to {MOST_WINDOWS}, not {size}")
             shape[axis] = size

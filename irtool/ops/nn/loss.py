@@ -11,7 +11,7 @@ from ...deferred import np
 from ...ir import TensorType, Type, scalar
 from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..indexing.bounds import clip_indices, require_elements
+from ..indexing.bounds import clip_indices, require_places
 from ..shapes import compatible, require_floats, require_rank, same_shape, tensor
 from ..typical import NearOne, below, extent_of
 from .precision import narrow, widen
@@ -129,7 +129,7 @@ class NLLLoss(Operator):
             )
         if not targets.dtype.startswith("int"):
             raise RelationError(f"the targets must be signed integers, not {targets.dtype}")
-        require_elements((predictions.shape[1],), targets.shape, "axis 1 of the predictions")
+        require_places(reporter, (predictions.shape[1],), targets.shape, "axis 1 of the predictions")
         return TensorType(targets.shape if self.reduction == "none" else (), predictions.dtype)
 
     def evaluate(self, predictions: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -104,8 +104,8 @@ class Pad(Operator):
         require_scalar(tensor(types[1], "pad_value"), "pad_value")
         shape = padded_shape(data.shape, self.pad_width)
         for i, (d, pair) in enumerate(zip(data.shape, self.pad_width, strict=True)):
-            if self.pad_mode != "constant" and d == 0 and max(pair) > 0:
-                raise RelationError(_nothing_to_copy(i))
+            if self.pad_mode != "constant" and max(pair) > 0:
+                reporter.require_elements((d,), (), _nothing_to_copy(i))
         return TensorType(shape, data.dtype)
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
@@ -165,9 +165,10 @@ class MirrorPad(Operator):
                 raise RelationError(f"pad_width of axis {i} is {list(pair)}; it must not be negative")
         shape = padded_shape(data.shape, self.pad_width)
         for i, (d, pair) in enumerate(zip(data.shape, self.pad_width, strict=True)):
-            most = d if self.mode == "SYMMETRIC" else d - 1 if isinstance(d, int) else d
-            if isinstance(most, int) and max(pair) > most:
-                raise RelationError(f"axis {i} is {d} and can be mirrored by {most} at most, not {max(pair)}")
+            repeated = self.mode == "SYMMETRIC"
+            most = d if repeated or not isinstance(d, int) else d - 1
+            message = f"axis {i} is {d} and can be mirrored by {most} at most, not {max(pair)}"
+            reporter.require_elements((d,), (), message, max(pair) if repeated else max(pair) + 1)
         return TensorType(shape, data.dtype)
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:

@@ -51,12 +51,11 @@ def require_rows(data: TensorType, indices: Type, indptr: TensorType | None) -> 
             raise RelationError("indptr must say where the last row ends: it is empty")
 
 
-def require_columns(data: TensorType, columns: Dim) -> None:
+def require_columns(reporter: Reporter, data: TensorType, columns: Dim) -> None:
     """RelationError where there are elements and no column for them."""
-    if columns == 0 and data.shape[0] != 0:
-        raise RelationError(f"a sparse matrix without columns has no elements, and {data} are given")
-    if any(d == 0 for d in data.shape[1:]):
-        raise RelationError(f"blocks have elements, those of {data} have none")
+    message = f"a sparse matrix without columns has no elements, and {data} are given"
+    reporter.require_elements((columns,), data.shape[:1], message)
+    reporter.require_elements(data.shape[1:], (), f"blocks have elements, those of {data} have none")
 
 
 def sparse_product(dense: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
@@ -159,7 +158,7 @@ class SparseDenseFamily(Operator):
             raise RelationError(f"sparse data has rank 1 (CSR) or 3 (BSR), not {len(data.shape)} ({data})")
         require_rank(dense, 2, "the dense matrix")
         require_rows(data, types[2], indptr)
-        require_columns(data, dense.shape[1])
+        require_columns(reporter, data, dense.shape[1])
         rows: Dim = sub(indptr.shape[0], 1)
         if len(data.shape) == 3:
             rows = mul(rows, data.shape[1])
@@ -243,7 +242,7 @@ class SparseConv2D(Operator):
         require_rank(dense, 4, "the dense data")
         require_rows(data, types[2], indptr)
         outputs = mul(sub(indptr.shape[0], 1), data.shape[1])
-        require_columns(data, dense.shape[3 if self.layout == "NHWC" else 1])
+        require_columns(reporter, data, dense.shape[3 if self.layout == "NHWC" else 1])
         n, a, b, c = dense.shape
         return TensorType((n, a, b, outputs) if self.layout == "NHWC" else (n, outputs, b, c), dense.dtype)
 
@@ -353,7 +352,7 @@ class SparseAdd(Operator):
         require_rows(data, indices, indptr)
         if indptr is not None:
             require_compatible(sub(indptr.shape[0], 1), dense.shape[0], "the rows of the sparse and the dense matrix")
-        require_columns(data, dense.shape[1])
+        require_columns(reporter, data, dense.shape[1])
         return TensorType(dense.shape, dense.dtype)
 
     def evaluate(self, dense: np.ndarray, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:

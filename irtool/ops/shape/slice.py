@@ -221,8 +221,7 @@ class StridedSet(Operator):
         if v is not None:
             require_dtype(data, v)
             for i, (have, v_extent) in enumerate(zip(data.shape, v.shape, strict=True)):
-                if v_extent == 0 and have != 0:
-                    raise RelationError(f"axis {i} of v has no element to take: {v}")
+                reporter.require_elements((v_extent,), (have,), f"axis {i} of v has no element to take: {v}")
         return data
 
     def evaluate(self, data: Any, v: Any, begin: Any, end: Any, strides: Any) -> Any:

@@ -149,11 +149,9 @@ class MultiBoxTransformLoc(Operator):
             mul(prob.shape[2], 4), loc.shape[1], "four times the number of anchors and axis 1 of loc_pred"
         )
         require_compatible(prob.shape[0], loc.shape[0], "the batches of cls_prob and loc_pred")
-        if anchor.shape[0] == 0:
-            raise RelationError(f"there are no anchors in {anchor}")
+        reporter.require_elements(anchor.shape[:1], (), f"there are no anchors in {anchor}")
         require_compatible(anchor.shape[2], 4, "axis 2 of anchor and the number of coordinates")
-        if isinstance(count, int) and count < 1:
-            raise RelationError("there must be at least one anchor")
+        reporter.require_elements((count,), (), "there must be at least one anchor")
         if len(self.variances) != 4:
             raise RelationError(f"variances must be 4 numbers, not {len(self.variances)}")
         boxes = TensorType((prob.shape[0], count, 6), prob.dtype)

@@ -11,7 +11,7 @@ from ...deferred import np
 from ...ir import TensorType, Type
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..image.resample import round_half_away
-from ..indexing.bounds import require_elements
+from ..indexing.bounds import require_places
 from ..shapes import require_compatible, require_rank, tensor
 from ..typical import Regions, shape_of
 
@@ -32,7 +32,7 @@ def _regions(data: Type | None, scale: float, layout: str) -> Regions | None:
     return Regions(shape[0], height / scale, width / scale)
 
 
-def pooled_type(types: Sequence[Type], size: Sequence[int], layout: str) -> TensorType | None:
+def pooled_type(types: Sequence[Type], reporter: Reporter, size: Sequence[int], layout: str) -> TensorType | None:
     """The type of pooled regions; shared by both operators."""
     data, rois = tensor(types[0], "data"), tensor(types[1], "rois")
     if data is None or rois is None:
@@ -44,11 +44,11 @@ def pooled_type(types: Sequence[Type], size: Sequence[int], layout: str) -> Tens
         raise RelationError("pooled_size must have 2 elements")
     if layout == "NCHW":
         shape = (rois.shape[0], data.shape[1], *size)
-        require_elements((data.shape[0], *data.shape[2:]), shape, "data")
+        require_places(reporter, (data.shape[0], *data.shape[2:]), shape, "data")
         return TensorType(shape, data.dtype)
     if layout == "NHWC":
         shape = (rois.shape[0], *size, data.shape[3])
-        require_elements(data.shape[:3], shape, "data")
+        require_places(reporter, data.shape[:3], shape, "data")
         return TensorType(shape, data.dtype)
     raise RelationError(f'layout is "{layout}"; it can be "NCHW" or "NHWC"')
 
@@ -107,7 +107,7 @@ class ROIAlign(Operator):
             raise RelationError(
                 f"sample_ratio {self.sample_ratio} is more than {MOST_SAMPLES} samples per axis of a bin"
             )
-        return pooled_type(types, self.pooled_size, self.layout)
+        return pooled_type(types, reporter, self.pooled_size, self.layout)
 
     def evaluate(self, data: Any, rois: Any) -> Any:
         images = data if self.layout == "NCHW" else data.transpose(0, 3, 1, 2)
@@ -235,7 +235,7 @@ class ROIPool(Operator):
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """As many pictures as there are regions `(n, 5)`, of `pooled_size`, in the data's layout and dtype."""
-        return pooled_type(types, self.pooled_size, self.layout)
+        return pooled_type(types, reporter, self.pooled_size, self.layout)
 
     def evaluate(self, data: Any, rois: Any) -> Any:
         images = data if self.layout == "NCHW" else data.transpose(0, 3, 1, 2)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from ...symbolic_int import is_known
-from ...tir.forms import Steps, TupleReduction, nest_of
-from ...tir.stmt import Stmt
+from ...symbolic_int import SymbolicInt, is_known
+from ...tir.expr import Const, Load, post_order
+from ...tir.forms import LoopForm, Steps, TupleReduction, expressions_of, nest_of
+from ...tir.stmt import Buffer, Stmt
 from ..core.block import Block
 from ..core.forms import Reduction
 from ..core.nest import lower
@@ -39,10 +40,19 @@ class Loops(Strategy):
     def choose(self, stage: Stage) -> Candidate | None:
         if isinstance(stage.form, TupleReduction | Steps):
             return Candidate(math.inf, "not a formula")
-        inner = stage.form.inner if isinstance(stage.form, Reduction) else ()
-        if all(is_known(n) for _, n in (*stage.form.loops, *inner)):
-            return None
-        return Candidate(math.inf, "lengths that the run knows")
+        return Candidate(math.inf, "lengths that the run knows") if _has_lengths(stage.form) else None
 
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         return nest_of(stage.form)
+
+
+def _has_lengths(form: LoopForm) -> bool:
+    """True if a length of the run is in its loops, in an expression, or in the shape of a tensor that it reads."""
+    inner = form.inner if isinstance(form, Reduction) else ()
+    if not all(is_known(n) for _, n in (*form.loops, *inner)):
+        return True
+    return any(
+        isinstance(e.value, SymbolicInt) if isinstance(e, Const) else not all(map(is_known, e.source.shape))
+        for e in post_order(*expressions_of(form))
+        if isinstance(e, Const) or (isinstance(e, Load) and isinstance(e.source, Buffer))
+    )
