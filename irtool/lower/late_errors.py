@@ -1,6 +1,7 @@
 """Outputs of runs that end with an error stay as they were.
 
-An entry returns an error where a value decides an extent beyond its bounds, a region is full, or no clause of a match fits. A result that
+An entry returns an error where a value decides an extent beyond its bounds, a region is full, no clause of a match fits, or the memory of
+the caller's values is full. A result that
 steps may have begun by then is computed in a temporary, and copied to the caller's memory at the end; other results are written in place. ::
 
     run add(x) -> out0                      run add(x) -> out0_whole
@@ -17,8 +18,6 @@ from itertools import accumulate
 
 from ..tir.cycles import components
 from ..tir.program import (
-    RESULT,
-    TEMP,
     Again,
     CallFunction,
     CopySlot,
@@ -33,7 +32,8 @@ from ..tir.program import (
     calls,
     steps,
 )
-from ..tir.region import MakeObject, Push, Resume
+from ..tir.region import Give, MakeObject, Push, Resume
+from .giving import compute_elsewhere
 
 
 def keep_outputs_of_errors(program: Program) -> None:
@@ -107,7 +107,7 @@ def _effects(f: HostFunction, callees: Mapping[str, _Effects]) -> _Effects:
 def _may_fail(s: Step, callees: Mapping[str, _Effects]) -> bool:
     if isinstance(s, CallFunction):
         return callees[s.function].fails
-    return isinstance(s, Fail | SetLengths | MakeObject | Push)
+    return isinstance(s, Fail | SetLengths | MakeObject | Push | Give)
 
 
 def _begun_by_callee(s: Step, callees: Mapping[str, _Effects]) -> list[Slot]:
@@ -141,9 +141,4 @@ def _bodies(s: Fork | Loop, begin: int, ends: Sequence[int]) -> list[tuple[int, 
 
 def _copy_at_end(f: HostFunction, begun: Sequence[int]) -> None:
     for slot in dict.fromkeys(f.results[n].resolve() for n in begun):
-        own = Slot(slot.name, slot.shape, slot.dtype, RESULT)
-        slot.kind, slot.name = TEMP, f"{slot.name}_whole"
-        f.results = [own if r.resolve() is slot else r for r in f.results]
-        if f.values is not None:
-            f.values = f.values.with_slot(own, slot)
-        f.body.append(CopySlot(slot, own))
+        f.body.append(CopySlot(slot, compute_elsewhere(f, slot, "whole")))

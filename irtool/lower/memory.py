@@ -42,6 +42,7 @@ from ..tir.program import (
 from ..tir.region import RegionStep
 from ..tir.stmt import Buffer
 from ..tir.symbols import has_open_lengths, symbols_of_entries
+from .giving import give_values
 from .late_errors import keep_outputs_of_errors
 from .mistakes import DynamicShape
 from .placing import ALIGNMENT, Interval, align, largest_live, place
@@ -69,6 +70,7 @@ def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) 
         raise _region_in_pools(program)
     if has_open_lengths(program):
         _refuse_open_lengths(program)
+    give_values(program)
     keep_outputs_of_errors(program)
     workspaces = {kernel: plan_workspace(kernel, threads) for kernel in program.kernels}
     keeps_kernels = bool(pools) or has_open_lengths(program)

@@ -41,7 +41,7 @@ from ..tir.program import (
     Switch,
     steps,
 )
-from ..tir.region import Collect, Decide, Decision, MakeObject, Pop, Push, ReadObject, RegionStep, WriteObject
+from ..tir.region import Collect, Decide, Decision, Give, MakeObject, Pop, Push, ReadObject, RegionStep, WriteObject
 from .tir import LoopNestPrinter
 
 
@@ -169,6 +169,8 @@ class _HostPrinter:
             return f"{outputs} = decide {'; '.join(self._decision(n, d, s) for n, d in enumerate(s.decisions))}"
         if isinstance(s, Push):
             return f"push ({inputs}), then body {s.body}"
+        if isinstance(s, Give):
+            return f"{outputs} = give {inputs}" if s.inputs else "give"
         return f"pop ({outputs})" if isinstance(s, Pop) else f"resume, keeping {inputs}"
 
     def _decision(self, number: int, d: Decision, s: Decide) -> str:

@@ -175,7 +175,17 @@ class Resume(Invocation):
     outputs: list[Any] = field(default_factory=list)
 
 
-RegionStep = MakeObject | ReadObject | WriteObject | Decide | Collect | Push | Pop | Resume
+@dataclass(eq=False)
+class Give(Invocation):
+    """Adds the objects of the inputs, handles, to the memory of the caller's values; the outputs are their handles there. Ends the run with
+    error `VALUES_FULL_ERROR` if there is no room. If references of the caller may be `written`, their values are copied back."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    written: bool
+
+
+RegionStep = MakeObject | ReadObject | WriteObject | Decide | Collect | Push | Pop | Resume | Give
 """A step that works on the region."""
 
 

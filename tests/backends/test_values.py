@@ -207,7 +207,7 @@ int main(void) {
   values->size = values->top + 8;
   memcpy(copy, memory, 16);
   sum = tree = 3;
-  if (net_run(values, &t, &n, &sum, &list, &tree) != NET_VALUES_FULL || tree != 3 || memcmp(copy, memory, sizeof memory)) return 7;
+  if (net_run(values, &t, &n, &sum, &list, &tree) != NET_VALUES_FULL || tree != 3 || sum != 3 || memcmp(copy, memory, sizeof memory)) return 7;
   if (net_Word(values, 5)) return 8;
   values->size = sizeof memory;
   /* An earlier end takes back what was made since. */
@@ -267,6 +267,54 @@ def @main(%h: int32, %l: List[int32]) -> (int32, List[int32]) { let %s = %h + @s
     make, t = Maker(m), m["main"].params[1].checked_type  # type: ignore[union-attr]
     assert shown(net.step([make([1, 2], t)])) == shown(make([3, 1, 2], t))
     assert shown(net.step([make([4], t)])) == shown(make([7, 4], t))
+
+
+FULL = r"""
+#include "net.h"
+#include <stdio.h>
+static struct net_net net;
+static int64_t memory[64], first[NET_STATE_SIZE / 8 + 1], after[NET_STATE_SIZE / 8 + 1];
+int main(void) {
+  struct net_values *values = net_values_begin(memory, sizeof memory);
+  int32_t sum = -1;
+  int64_t list = net_Cons(values, 5, net_Nil()), out = -99;
+  const int64_t size = values->size;
+  if (net_init(&net) || net_state(&net, first, NULL)) return 1;
+  values->size = values->top + 8;
+  if (net_step(&net, values, &list, &sum, &out) != NET_VALUES_FULL || sum != -1 || out != -99) return 2;
+  if (net_state(&net, after, NULL) || memcmp(first, after, NET_STATE_SIZE)) return 3;
+  values->size = size;
+  if (net_step(&net, values, &list, &sum, &out) || sum != 5 || net_Cons_0(values, out) != 5) return 4;
+  if (net_step(&net, values, &out, &sum, &out) || sum != 10 || net_Cons_0(values, out) != 15) return 5;
+  puts("passed");
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["c", "llvm"])
+def test_a_step_without_room_for_its_results_writes_nothing(target: str, tmp_path: Path) -> None:
+    m = module("""
+def @main(%h: int32, %l: List[int32]) -> (int32, int32, List[int32]) {
+  let %s = @sum(%l); let %t = %h + %s; (%t, %s, Cons(%t, %l)) }""")
+    emit = "c" if target == "c" else "obj"
+    irtool.build(m, target=target, emit=emit, name="net", states={"h": "out0"}, out_dir=tmp_path)
+    (tmp_path / "main.c").write_text(FULL)
+    library = "net.c" if target == "c" else "net.o"
+    subprocess.run(["cc", "-std=c99", "-o", "all", "main.c", library, "-lm"], cwd=tmp_path, check=True)
+    ended = subprocess.run(["./all"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "passed\n")
+
+
+@pytest.mark.parametrize("target", ["c", "llvm"])
+def test_an_entry_that_another_one_calls_gives_values_once(target: str) -> None:
+    m = module("""
+def @main(%l: List[int32]) -> (List[int32], int32) { (Cons(1, %l), @sum(%l)) }
+def @twice(%l: List[int32]) -> (List[int32], int32) { @main(@main(%l).0) }""")
+    artifact = irtool.build(m, target=target, entry=["main", "twice"])
+    make, t = Maker(m), m["main"].params[0].checked_type  # type: ignore[union-attr]
+    assert shown(artifact.run([make([4], t)])) == shown((make([1, 4], t), np.array(4, "int32")))
+    assert shown(artifact.run([make([4], t)], entry="twice")) == shown((make([1, 1, 4], t), np.array(5, "int32")))
 
 
 def test_a_state_is_no_data() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from ...selection.nests import computes_in_floats
@@ -463,13 +462,12 @@ class _Writer:
         e: EntryPoint,
         writer: RunWriter,
         region: str = "",
-        places: Mapping[str, str] = MappingProxyType({}),
     ) -> str:
-        """The call of an entry's function of one level, with the region if there is one already, and the addresses of some tensors."""
+        """The call of an entry's function of one level, with the region if there is one already."""
         memory = writer.memory_of(v.program.functions[e.function.name])
         own = {f.length.symbol: position(e, f) for f in e.positions}
         lengths = [s.name if s in e.symbols else own.get(s, str(s.low)) for s in symbols_of_program(v.program)]
-        tensors = [places.get(p.name, p.name) for p in e.tensors]
+        tensors = [p.name for p in e.tensors]
         states = [f"{e.instance.variable}->{f.name}" for f in e.instance.fields] if e.instance is not None else []
         begin = self._region_begin(v, e)
         opened = [region or f"irt_open(base + {begin}, end)"] if self.region_bytes else []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...tir.errors import REGION_ERROR
+from ...tir.errors import REGION_ERROR, VALUES_FULL_ERROR
 from ...tir.program import Slot
 from ...tir.region import (
     Collect,
     Decide,
     Field,
+    Give,
     MakeObject,
     Pop,
     Push,
@@ -73,6 +74,8 @@ def write_step(
         return [check, *put(stack, frame_fields(s.inputs), s.inputs)]
     if isinstance(s, Pop):
         return [*get(stack, frame_fields(s.outputs), s.outputs), f"{stack} += {frame_bytes(s.outputs)};"]
+    if isinstance(s, Give):
+        return _give(s, place, collect[0])
     return [f"{next_body} = irt_next({REGION});", "continue;"]
 
 
@@ -88,6 +91,19 @@ def _collect(s: Collect, place: Callable[[Slot], str], how: tuple[str, bool]) ->
         f"  {LIMIT} = irt_far_collect({arguments});",
         *(f"  memcpy({x}, {frame}, 8);" for x, frame in each),
         f"  {REGION}->stack += {8 * count + 8};",
+        "}",
+    ]
+
+
+def _give(s: Give, place: Callable[[Slot], str], table: str) -> list[str]:
+    """The handles are put into an array, and have new values there afterwards."""
+    objects = f"(int64_t *)(void *){REGION}, {REGION}->values"
+    return [
+        "{",
+        f"  int64_t given[{max(1, len(s.inputs))}];",
+        *(f"  given[{n}] = *{place(x)};" for n, x in enumerate(s.inputs)),
+        f"  if (!irt_far_give({objects}, {table}, {REGION}->from, given, {len(s.inputs)}, {int(s.written)})) return {VALUES_FULL_ERROR};",
+        *(f"  *{place(x)} = given[{n}];" for n, x in enumerate(s.outputs)),
         "}",
     ]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from ...selection.nests import computes_in_floats
@@ -250,8 +249,8 @@ class ProgramWriter:
             memory = self._open(b, e, base, end, positions)
             region = [f"ptr {memory}"]
 
-        def call(places: Mapping[str, str] = MappingProxyType({})) -> str:
-            handed = [f"ptr {places.get(p.name, '%' + p.name)}" for p in e.tensors]
+        def call() -> str:
+            handed = [f"ptr %{p.name}" for p in e.tensors]
             every = ", ".join([*lengths, *handed, *states, f"ptr {base}", f"ptr {end}", *region])
             before = denormals.flush(b, self.architecture) if self.architecture else ""
             # If the steps were inlined here, arithmetic could move past the switches.

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...tir.errors import REGION_ERROR
+from ...tir.errors import REGION_ERROR, VALUES_FULL_ERROR
 from ...tir.program import Slot
 from ...tir.region import (
     HEADER,
     Collect,
     Decide,
     Field,
+    Give,
     MakeObject,
     Pop,
     Push,
@@ -23,9 +24,10 @@ from ...tir.region import (
 from .builder import Builder
 from .formulas import write_formula
 from .library import Library
+from .refusals import refuse
 
-_TOP, _STACK, _END, _LEAST = 0, 8, 16, 24
-"""Offsets of the numbers at the beginning of a region, each an i64; see `runtime/region.c`."""
+_TOP, _STACK, _END, _LEAST, _FROM, _VALUES = 0, 8, 16, 24, 32, 40
+"""Offsets of the numbers at the beginning of a region, each an i64, and of the address of values; see `runtime/region.c`."""
 
 MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
@@ -34,9 +36,21 @@ def open_region(b: Builder, memory: str, end: str) -> None:
     """Writes the numbers at the beginning of a region from `memory` up to `end`, addresses."""
     first, last = (b.value(f"ptrtoint ptr {p} to i64") for p in (memory, end))
     size = b.value(f"and i64 {b.value(f'sub i64 {last}, {first}')}, -8", "bytes")
-    numbers = ((_TOP, str(HEADER)), (_STACK, size), (_END, size), (_LEAST, b.value(f"sub i64 {size}, {HEADER}")))
+    least = b.value(f"sub i64 {size}, {HEADER}")
+    numbers = ((_TOP, str(HEADER)), (_STACK, size), (_END, size), (_LEAST, least), (_FROM, str(HEADER)))
     for offset, value in numbers:
         b.do(f"store i64 {value}, ptr {b.value(f'getelementptr i8, ptr {memory}, i64 {offset}')}")
+
+
+def end_of_objects(b: Builder, memory: str) -> str:
+    """The end of the objects in a region."""
+    return b.value(f"load i64, ptr {memory}, align 8", "end_of_objects")
+
+
+def note_values(b: Builder, memory: str, values: str) -> None:
+    """Notes in a region where its caller has values, and that the objects in it are theirs."""
+    b.do(f"store i64 {end_of_objects(b, memory)}, ptr {b.value(f'getelementptr i8, ptr {memory}, i64 {_FROM}')}")
+    b.do(f"store ptr {values}, ptr {b.value(f'getelementptr i8, ptr {memory}, i64 {_VALUES}')}")
 
 
 class RegionWriter:
@@ -87,6 +101,8 @@ class RegionWriter:
             self._set(_STACK, stack)
             self.b.do(f"store i64 {s.body}, ptr {self._at(stack)}, align 8")
             self._put(stack, frame_fields(s.inputs), s.inputs)
+        elif isinstance(s, Give):
+            self._give(s)
         elif isinstance(s, Pop):
             stack = self._number(_STACK)
             self._get(stack, frame_fields(s.outputs), s.outputs)
@@ -123,6 +139,21 @@ class RegionWriter:
             b.do(f"store i64 {b.value(f'load i64, ptr {inside}, align 8')}, ptr {self.place(x)}, align 8")
         self._set(_STACK, old)
         b.start(go)
+
+    def _give(self, s: Give) -> None:
+        """The handles are put into an array, and have new values there afterwards."""
+        b, count = self.b, len(s.inputs)
+        handles = b.slot(f"[{max(1, count)} x i64]", "given")
+        places = [b.value(f"getelementptr i8, ptr {handles}, i64 {8 * n}") for n in range(count)]
+        for x, inside in zip(s.inputs, places, strict=True):
+            b.do(f"store i64 {self._handle(x)}, ptr {inside}, align 8")
+        values = b.value(f"load ptr, ptr {self._at(str(_VALUES))}, align 8", "values")
+        arguments = f"ptr %region, ptr {values}, ptr @{self.table}, i64 {self._number(_FROM)}"
+        arguments += f", ptr {handles}, i64 {count}, i32 {int(s.written)}"
+        fits = b.value(f"call i32 {self.library.objects('irt_far_give')}({arguments})")
+        refuse(b, b.value(f"icmp eq i32 {fits}, 0"), VALUES_FULL_ERROR)
+        for x, inside in zip(s.outputs, places, strict=True):
+            b.do(f"store i64 {b.value(f'load i64, ptr {inside}, align 8')}, ptr {self.place(x)}, align 8")
 
     def next_body(self) -> str:
         """The number, an i32, of the body that the last frame names."""

@@ -2,6 +2,7 @@
    object, or -1 - tag of one without fields. */
 typedef struct {
   int64_t top, stack, end, least; /* offsets; the least number of free bytes so far */
+  int64_t from, *values; /* the end of the objects that the caller has handed over, and the memory that it has them in */
 } irt_region;
 
 IRT_INLINE irt_region *irt_open(unsigned char *memory, const unsigned char *end) {
@@ -9,6 +10,7 @@ IRT_INLINE irt_region *irt_open(unsigned char *memory, const unsigned char *end)
   r->top = 64;
   r->stack = r->end = (int64_t)(end - memory) / 8 * 8;
   r->least = r->end - r->top;
+  r->from = r->top;
   return r;
 }
 
