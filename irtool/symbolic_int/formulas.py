@@ -1,0 +1,287 @@
+"""Formulas: sums of products of atoms, which are symbols, quotients and minimums; their texts and values."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Self
+
+from ..deferred import np
+from .symbols import Symbol
+
+_shift: ContextVar[int] = ContextVar("shift", default=0)
+
+
+@contextmanager
+def shifted(by: int) -> Iterator[None]:
+    """Makes the `int` values of new formulas those of lengths that many below the upper bounds, for tests.
+
+    A build in which anything depends on them, other than by the formulas, differs from one without.
+    """
+    token = _shift.set(by)
+    try:
+        yield
+    finally:
+        _shift.reset(token)
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient:
+    """`dividend // divisor`, rounded down; the dividend is not negative, the divisor positive."""
+
+    dividend: int
+    divisor: int
+
+    @functools.cached_property
+    def at_bounds(self) -> int:
+        """The quotient at the upper bounds of the symbols."""
+        return at_typical(self.dividend) // at_typical(self.divisor)
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The quotient in C."""
+        divisor = str(self.divisor)
+        is_product = isinstance(self.divisor, Formula) and len(self.divisor.terms) == 1 and " * " in divisor
+        return f"({self.dividend} / {f'({divisor})' if is_product else divisor})"
+
+    @functools.cached_property
+    def _key(self) -> tuple[str, frozenset[Symbol]]:
+        """Bounds belong to it: a process may build networks whose lengths have one name and different bounds."""
+        return self.text, frozenset(atom_symbols(self))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Quotient) and self._key == other._key)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """The smaller one of two extents, which the run decides; the first is a formula."""
+
+    first: int
+    second: int
+
+    @functools.cached_property
+    def at_bounds(self) -> int:
+        """The smaller extent at the upper bounds of the symbols."""
+        return min(at_typical(self.first), at_typical(self.second))
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The minimum in C."""
+        return f"({self.first} < {self.second} ? {self.first} : {self.second})"
+
+    @functools.cached_property
+    def _key(self) -> tuple[str, frozenset[Symbol]]:
+        """Bounds belong to it, as to a quotient."""
+        return self.text, frozenset(atom_symbols(self))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Minimum) and self._key == other._key)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+Atom = Symbol | Quotient | Minimum
+
+Monomial = tuple[Atom, ...]
+
+Terms = Mapping[Monomial, int]
+
+
+class Formula(int):
+    """A sum of products of atoms with integer coefficients; `SymbolicInt`, the only class of them, adds arithmetic and comparisons.
+
+    Attributes:
+        terms: the sum.
+        at_bounds: the formula at the upper bounds of the symbols, and at usual lengths of those without; `bound` is the greatest value,
+            which estimates read.
+
+    The `int` value, which nobody may read, is the same; within `shifted`, it is that of other lengths.
+    """
+
+    terms: Terms
+    at_bounds: int
+
+    def __new__(cls, terms: Terms) -> Self:
+        at_bounds = 0
+        for m, k in terms.items():
+            for a in m:
+                k *= a.at_bounds
+            at_bounds += k
+        by = _shift.get()
+        value = sum(k * math.prod(_shifted_value(a, by) for a in m) for m, k in terms.items()) if by else at_bounds
+        # A float that is divided by a formula takes the value. It is not 0: a formula that always is becomes a number.
+        self = super().__new__(cls, value or 1)
+        self.terms = terms
+        self.at_bounds = at_bounds
+        return self
+
+    def __reduce__(self) -> Any:
+        return type(self), (dict(self.terms),)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The formula in C, of `int64_t` symbols."""
+        parts = [_product(m, k) for m, k in sorted(self.terms.items(), key=_order)]
+        joined = parts[0] + "".join(f" - {p[1:]}" if p[0] == "-" else f" + {p}" for p in parts[1:])
+        return f"({joined})" if len(parts) > 1 else joined
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def minimum(self, other: int) -> int:
+        """The smaller one of the formula and another extent."""
+        raise NotImplementedError
+
+    def at(self, values: Mapping[Symbol, Any]) -> Any:
+        """The value of the formula for values of the symbols, or the array of values for arrays of them."""
+        total: Any = 0
+        for m, k in self.terms.items():
+            product: Any = k
+            for a in m:
+                product = product * _value_of(a, values)
+            total = total + product
+        return total
+
+    def symbols(self) -> set[Symbol]:
+        """The symbols of the formula."""
+        return set().union(*(atom_symbols(a) for m in self.terms for a in m))
+
+
+def value_at(value: int, values: Mapping[Symbol, Any]) -> Any:
+    """The value of an extent for values of the symbols."""
+    return value.at(values) if isinstance(value, Formula) else value
+
+
+def _value_of(atom: Atom, values: Mapping[Symbol, Any]) -> Any:
+    if isinstance(atom, Symbol):
+        return values[atom] // atom.step
+    if isinstance(atom, Quotient):
+        return value_at(atom.dividend, values) // value_at(atom.divisor, values)
+    first, second = value_at(atom.first, values), value_at(atom.second, values)
+    if isinstance(first, Formula):
+        return first.minimum(second)
+    if isinstance(second, Formula):
+        return second.minimum(first)
+    if isinstance(first, int) and isinstance(second, int):
+        return min(first, second)
+    return np.minimum(first, second)
+
+
+def symbols_of(extents: Iterable[int]) -> list[Symbol]:
+    """The symbols of these extents, in the order in which they appear; by name within one extent."""
+    order: dict[Symbol, None] = {}
+    for d in extents:
+        if isinstance(d, Formula):
+            order.update(dict.fromkeys(sorted(d.symbols(), key=lambda s: s.name)))
+    return list(order)
+
+
+def is_known(value: int) -> bool:
+    """True for an extent that the build knows."""
+    return not isinstance(value, Formula)
+
+
+def is_open(value: int) -> bool:
+    """True for a formula of a length that nothing bounds. Runs refuse lengths for which such a size is 2^62 or more."""
+    return isinstance(value, Formula) and not all(s.is_bounded for s in value.symbols())
+
+
+def at_typical(value: int) -> int:
+    """The value of an extent at the upper bounds of its lengths, and at usual ones without a bound."""
+    return value.at_bounds if isinstance(value, Formula) else value
+
+
+def alone(extent: Formula) -> Symbol | None:
+    """The symbol of a formula such as `2 * seq + 1`, whose value decides that of the symbol; None for other formulas."""
+    others = [m for m in extent.terms if m]
+    if len(others) != 1 or len(others[0]) != 1 or not isinstance(others[0][0], Symbol):
+        return None
+    return others[0][0]
+
+
+def symbol_of(extent: int) -> Symbol | None:
+    """The symbol that the extent is; None for a number or another formula. The inverse of `extent_of`."""
+    if not isinstance(extent, Formula) or len(extent.terms) != 1:
+        return None
+    ((m, k),) = extent.terms.items()
+    return m[0] if len(m) == 1 and isinstance(m[0], Symbol) and k == m[0].step else None
+
+
+def terms_of(value: int) -> Terms:
+    """The terms of a formula, or of a constant."""
+    return value.terms if isinstance(value, Formula) else ({(): int(value)} if value else {})
+
+
+def atom_symbols(atom: Atom) -> set[Symbol]:
+    """The symbols in an atom."""
+    if isinstance(atom, Symbol):
+        return {atom}
+    parts = (atom.dividend, atom.divisor) if isinstance(atom, Quotient) else (atom.first, atom.second)
+    return set().union(*(x.symbols() for x in parts if isinstance(x, Formula)))
+
+
+def _shifted_value(atom: Atom, below: int) -> int:
+    """The value of an atom at lengths that many below the upper bounds of the symbols."""
+    if isinstance(atom, Symbol):
+        return max(atom.low // atom.step, atom.typical // atom.step - below)
+    if isinstance(atom, Minimum):
+        return min(int.__int__(atom.first), int.__int__(atom.second))
+    return int.__int__(atom.dividend) // int.__int__(atom.divisor)
+
+
+def atom_text(atom: Atom) -> str:
+    """The atom in C."""
+    if not isinstance(atom, Symbol):
+        return atom.text
+    return atom.name if atom.step == 1 else f"({atom.name} / {atom.step})"
+
+
+def whole_lengths(m: Monomial, k: int) -> tuple[list[Atom | str], int]:
+    """The factors of a term and its coefficient.
+
+    A length that is whole, because the coefficient has its step, is its name; other ones are atoms.
+    """
+    factors: list[Atom | str] = []
+    for a in m:
+        if isinstance(a, Symbol) and k % a.step == 0:
+            factors.append(a.name)
+            k //= a.step
+        else:
+            factors.append(a)
+    return factors, k
+
+
+def _product(m: Monomial, k: int) -> str:
+    atoms, k = whole_lengths(m, k)
+    factors = [a if isinstance(a, str) else atom_text(a) for a in atoms]
+    if k == -1 and factors:
+        factors[0] = "-" + factors[0]
+    elif k != 1 or not factors:
+        factors.insert(0, str(k))
+    return " * ".join(factors)
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[bool, int, list[str]]:
+    """Positive terms first, then products of more factors."""
+    m, k = term
+    return k < 0, -len(m), [*map(atom_text, m)]
