@@ -10,7 +10,7 @@ from typing import Any
 from ..backends.base import TimingConditions
 from ..driver.options import Options
 from ..ir import Module
-from ..symbolic_int import at_typical, planned
+from ..symbolic_int import nominal
 from ..tune.kernels import Tunable, find_kernels
 from .record import KernelTimes, Times
 
@@ -84,8 +84,8 @@ def measure_kernels(
 
 def _times(k: Tunable, rounds: list[float]) -> KernelTimes:
     kernel = k.kernel
-    nbytes = sum(at_typical(planned(b.nbytes)) for b in kernel.params)
+    nbytes = sum(nominal(b.nbytes) for b in kernel.params)
     out = kernel.outputs[0]
     result = f"{out.dtype}[{', '.join(map(str, out.shape))}]"
-    facts = kernel.name, list(kernel.operators), k.strategy, k.calls, at_typical(planned(kernel.macs)), nbytes, result
+    facts = kernel.name, list(kernel.operators), k.strategy, k.calls, nominal(kernel.macs), nbytes, result
     return KernelTimes(rounds, *facts, list(k.nodes))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..symbolic_int import at_typical, holds, is_known, planned, upper
+from ..symbolic_int import at_typical, holds, is_known, nominal, upper
 from ..tir.kernel import part_bytes
 from ..tir.program import CONSTANT, TEMP, Fork, Loop, RunKernel, Slot, steps
 from ..tir.stmt import Buffer, Scope
@@ -31,7 +31,7 @@ class LiveBuffer:
     @property
     def nbytes(self) -> int:
         """The bytes at the upper bounds of lengths, and at usual lengths without bounds."""
-        return at_typical(planned(self.size))
+        return nominal(self.size)
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,13 @@ def peak_of(buffers: Sequence[LiveBuffer]) -> Peak | None:
     used = {s: _in_use(of) for s, of in enumerate(alive) if of}
     if not used:
         return None
-    order = sorted(used, key=lambda s: (-at_typical(planned(used[s])), s))
+    order = sorted(used, key=lambda s: (-nominal(used[s]), s))
     formulas: list[int] = []
     for s in order:
         if not any(holds(operator.ge, f, used[s]) for f in formulas):
             formulas.append(used[s])
     largest = max(alive[order[0]], key=lambda b: b.nbytes)
-    return Peak(order[0], at_typical(planned(used[order[0]])), tuple(formulas), largest)
+    return Peak(order[0], nominal(used[order[0]]), tuple(formulas), largest)
 
 
 def _in_use(alive: Sequence[LiveBuffer]) -> int:

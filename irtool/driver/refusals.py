@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..diagnostics import Diagnostic, InternalError, IrError, Span
 from ..ir import Call, Function, Module, Op, post_order
 from ..lower import lower_module
-from ..symbolic_int import at_typical, planned
+from ..symbolic_int import nominal
 from ..tir.program import Program, RunKernel, Slot, steps
 from ..tir.vector_target import USUAL
 from .mistakes import Oversized
@@ -68,7 +68,7 @@ def refuse_oversized(program: Program, prepared: Module) -> None:
 
 def _bytes(slot: Slot) -> int:
     """The bytes of a tensor at the upper bounds, and at usual lengths without bounds."""
-    return at_typical(planned(slot.nbytes))
+    return nominal(slot.nbytes)
 
 
 def _oversized(what: str, slot: Slot, span: Span | None = None) -> Diagnostic:

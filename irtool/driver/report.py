@@ -9,7 +9,7 @@ from typing import Any
 
 from ..backends.base import EntryPoint, Sources, entry_points
 from ..post_order import in_post_order
-from ..symbolic_int import Symbol, SymbolicInt, at_typical, is_known, planned, symbols_of
+from ..symbolic_int import Symbol, SymbolicInt, at_typical, is_known, nominal, symbols_of
 from ..tir import dtypes
 from ..tir.conditions import LengthIs
 from ..tir.kernel import StageChoice
@@ -101,7 +101,7 @@ def _arena_formula(written: Sources) -> dict[str, Any]:
 
 def _number(size: int) -> int:
     """A size at the upper bounds of lengths, and at usual lengths without bounds."""
-    return at_typical(planned(size))
+    return nominal(size)
 
 
 def _macs(program: Program, runs: Mapping[str, Sequence[RunKernel]]) -> int:

@@ -34,7 +34,7 @@ from .formulas import (
 )
 from .intervals import interval
 from .modes import Undecided, estimate, none_if_undecided, proof, strict
-from .signs import MOST_POINTS, bound, planned, signs
+from .signs import MOST_POINTS, bound, nominal, planned, signs
 from .symbols import LARGEST, Symbol, choice_of
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "least",
     "maximum",
     "minimum",
+    "nominal",
     "none_if_undecided",
     "planned",
     "proof",

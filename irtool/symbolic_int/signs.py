@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from ..deferred import np
-from .formulas import Formula, Monomial, Quotient, is_known, is_open
+from .formulas import Formula, Monomial, Quotient, at_typical, is_known, is_open
 from .intervals import interval
 from .periods import EXACT, signs_by_remainder
 from .symbols import Symbol
@@ -49,6 +49,11 @@ def bound(value: int) -> int:
 def planned(value: int) -> int:
     """The bytes or elements that memory is planned for: the greatest value, or the formula itself if nothing bounds its lengths."""
     return value if is_open(value) else bound(value)
+
+
+def nominal(value: int) -> int:
+    """The number that stands for a size in estimates and reports: the greatest value, or that at usual lengths if nothing bounds it."""
+    return at_typical(planned(value))
 
 
 def greatest_at_bounds(value: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..symbolic_int import at_typical, planned
+from ..symbolic_int import nominal
 from .expr import Binary, Const, Expr, Load, post_order
 from .stmt import For, PrimFunc, Stmt, Store, children
 
@@ -19,7 +19,7 @@ def count_macs(nest: PrimFunc) -> int:
         if isinstance(s, Store) and _accumulates_product(s):
             total += times
         stack.extend((k, times) for k in children(s))
-    return at_typical(planned(total))
+    return nominal(total)
 
 
 def _accumulates_product(s: Store) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...symbolic_int import at_typical, planned
+from ...symbolic_int import nominal
 from ...tir.memory import CACHE_LINE
 from ...tir.program import Slot
 from ...tir.symbols import with_equal_lengths
@@ -34,7 +34,7 @@ def write_timer(name: str, entry: EntryPoint, conditions: TimingConditions) -> s
     declared: list[str] = []
     prepared: list[str] = []
     for n, p in enumerate(entry.tensors):
-        copies = conditions.copies(at_typical(planned(p.slot.nbytes))) if n in conditions.cold else 1
+        copies = conditions.copies(nominal(p.slot.nbytes)) if n in conditions.cold else 1
         declared.append(f"static {stored_type(p.slot.dtype)} *t{n};")
         prepared += _prepared(n, p.slot, copies)
         arguments.append(f"t{n} + (round % {copies}u) * {_stride(p.slot)}u" if copies > 1 else f"t{n}")
@@ -76,7 +76,7 @@ def _workspace(entry: EntryPoint, lengths: Sequence[int]) -> list[str]:
 
 def _stride(slot: Slot) -> int:
     """Elements from one copy to the next, which has the same alignment to cache lines."""
-    return max(1, -(-at_typical(planned(slot.size)) // CACHE_LINE) * CACHE_LINE)
+    return max(1, -(-nominal(slot.size) // CACHE_LINE) * CACHE_LINE)
 
 
 def _prepared(n: int, slot: Slot, copies: int) -> Sequence[str]:

@@ -14,7 +14,7 @@ from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import TensorType, Type, tuple_leaves
 from ...ir.attributes import formulas
-from ...symbolic_int import at_typical, planned
+from ...symbolic_int import nominal
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 
 MOST_ELEMENTS = 1 << 48
@@ -28,7 +28,7 @@ MOST_NODES = 1 << 12
 
 def has_room(shape: Sequence[Any]) -> bool:
     """True if a tensor can have that shape; extents that are not known are taken for 1, lengths without bounds for usual ones."""
-    extents = [at_typical(planned(d)) for d in shape if isinstance(d, int)]
+    extents = [nominal(d) for d in shape if isinstance(d, int)]
     return all(d >= 0 for d in extents) and _room(extents) <= MOST_ELEMENTS and len(shape) <= MOST_AXES
 
 
