@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import operator
+import pickle
 import random
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +23,7 @@ from irtool.symbolic_int import (
     interval,
     maximum,
     minimum,
+    proof,
     shifted,
     signs,
     symbolic,
@@ -163,3 +166,39 @@ def test_the_text_in_c_has_the_value(formula: Any) -> None:
     """A division by a product has it in parentheses: `x / (a * b)`."""
     for n in range(1, 25):
         assert eval(str(formula).replace("/", "//"), {"n": n}) == value_at(formula, {Symbol("n", 1, 24): n})
+
+
+def test_equal_symbols_and_formulas_are_one_object() -> None:
+    assert Symbol("n", 1, 24) is Symbol("n", 1, 24) is not Symbol("n", 1, 25)
+    again = symbolic("n", 1, 24)
+    for f, g in zip(
+        FORMULAS, (again, 2 * again + 1, (again + 3) // 4, again * again // 8, 7 * again - again % 5), strict=True
+    ):
+        assert f is g
+
+
+@pytest.mark.parametrize("formula", [*FORMULAS, minimum(N, 7)], ids=str)
+def test_formulas_keep_their_identity_in_copies_and_pickles(formula: Any) -> None:
+    assert copy.copy(formula) is copy.deepcopy(formula) is pickle.loads(pickle.dumps(formula)) is formula
+
+
+def test_decided_comparisons_do_not_carry_over_to_other_modes() -> None:
+    """Signs are kept with a formula; what follows from them depends on the mode."""
+    for _ in range(2):
+        assert proof(operator.lt)(N, 20) is proof(operator.ge)(N, 20) is False
+        assert estimate(operator.lt)(N, 20) is False
+        with pytest.raises(Undecided):
+            _ = N < 20
+
+
+def test_formulas_are_those_of_bounds_even_if_names_are_equal() -> None:
+    short, long = symbolic("n", 1, 8), symbolic("n", 1, 80)
+    assert short // 16 == 0 and long // 16 != 0
+    assert (short < 9) is True and proof(operator.lt)(long, 9) is False
+
+
+def test_the_terms_of_a_formula_do_not_depend_on_formulas_before_it() -> None:
+    """A formula is found again by its terms in any order: they are in the order of its text."""
+    a, b = symbolic("a", 1, 9), symbolic("b", 1, 9)
+    first, second = number(b + a), number(a + b)
+    assert first is second and [m[0].text for m in first.terms] == ["a", "b"]

@@ -172,7 +172,7 @@ def _order(
     sources: list[tuple[Symbol, Source]] = []
     known: set[Symbol] = set(positions)
     while True:
-        unknown = {n: f[2].symbols() - known for n, f in enumerate(left)}
+        unknown = {n: set(f[2].symbols() - known) for n, f in enumerate(left)}
         number = next((n for n, missing in unknown.items() if len(missing) == 1), None)
         if number is None:
             return sources, left

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from .formulas import Minimum, Monomial, Quotient, Terms, atom_text, terms_of
+from .formulas import Atom, Formula, Monomial, Quotient, Terms, key_of, minimum_of, quotient_of, terms_of
 from .intervals import interval
 from .modes import Undecided
 from .monomials import contains, without
@@ -21,18 +21,31 @@ class SymbolicInt(Number):
     """An extent with a formula; see the package."""
 
     def __add__(self, other: Any) -> Any:
-        return _sum(self.terms, terms_of(other), 1) if isinstance(other, int) else NotImplemented
+        if not isinstance(other, int):
+            return NotImplemented
+        key = key_of(other)
+        result = self.caches.sums.get(key)
+        if result is None:
+            result = self.caches.sums[key] = _sum(self.terms, terms_of(other), 1)
+        return result
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        return _sum(self.terms, terms_of(other), -1) if isinstance(other, int) else NotImplemented
+        if not isinstance(other, int):
+            return NotImplemented
+        if not isinstance(other, Formula):
+            return self + -other
+        result = self.caches.differences.get(other.caches)
+        if result is None:
+            result = self.caches.differences[other.caches] = _sum(self.terms, other.terms, -1)
+        return result
 
     def __rsub__(self, other: Any) -> Any:
-        return _sum(terms_of(other), self.terms, -1) if isinstance(other, int) else NotImplemented
+        return -self + other if isinstance(other, int) else NotImplemented
 
     def __neg__(self) -> Any:
-        return _sum({}, self.terms, -1)
+        return self * -1
 
     def __pos__(self) -> SymbolicInt:
         return self
@@ -43,20 +56,19 @@ class SymbolicInt(Number):
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, int):
             return NotImplemented
-        product: dict[Monomial, int] = {}
-        for m, k in self.terms.items():
-            for n, j in terms_of(other).items():
-                key = tuple(sorted((*m, *n), key=atom_text))
-                product[key] = product.get(key, 0) + k * j
-        return simplest(product)
+        key = key_of(other)
+        result = self.caches.products.get(key)
+        if result is None:
+            result = self.caches.products[key] = _product(self.terms, terms_of(other))
+        return result
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Any) -> Any:
-        return _quotient(self, other) if isinstance(other, int) else NotImplemented
+        return quotient(self, other) if isinstance(other, int) else NotImplemented
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return _quotient(other, self) if isinstance(other, int) else NotImplemented
+        return quotient(other, self) if isinstance(other, int) else NotImplemented
 
     def __mod__(self, other: Any) -> Any:
         return self - self // other * other if isinstance(other, int) else NotImplemented
@@ -133,7 +145,7 @@ def minimum(a: int, b: int) -> int:
         return b
     first, second = sorted((a, b), key=lambda x: (not isinstance(x, SymbolicInt), str(x)))
     constant = terms_of(first).get((), 0)  # the smaller one of a - 3 and 0 is that of a and 3, less 3
-    return SymbolicInt({(Minimum(first - constant, second - constant),): 1}) + constant
+    return SymbolicInt({(minimum_of(first - constant, second - constant),): 1}) + constant
 
 
 def simplest(terms: dict[Monomial, int]) -> int:
@@ -153,15 +165,38 @@ def _sum(a: Terms, b: Terms, sign: int) -> int:
     return simplest(total)
 
 
-def _quotient(a: int, b: int) -> int:
+def _product(a: Terms, b: Terms) -> int:
+    product: dict[Monomial, int] = {}
+    for m, k in a.items():
+        for n, j in b.items():
+            key = tuple(sorted((*m, *n), key=_text)) if m and n else m or n
+            product[key] = product.get(key, 0) + k * j
+    return simplest(product)
+
+
+def _text(atom: Atom) -> str:
+    return atom.text
+
+
+def quotient(a: int, b: int) -> int:
+    """The quotient, rounded down. Raises Undecided if the dividend or the divisor can be negative, and the other one a formula."""
     if isinstance(b, SymbolicInt):
         return _quotient_by_formula(a, b)
+    if not isinstance(a, SymbolicInt):
+        return a // b
+    result = a.caches.quotients.get(b)
+    if result is None:
+        result = a.caches.quotients[b] = _quotient_by_number(a, b)
+    return result
+
+
+def _quotient_by_number(a: SymbolicInt, b: int) -> int:
     if b == 0:
         raise ZeroDivisionError("integer division or modulo by zero")
     if b == 1:
         return a
     if b < 0:
-        return _quotient(-a, -b)
+        return quotient(-a, -b)
     whole = {m: k // b for m, k in terms_of(a).items() if k % b == 0}
     others = {m: k for m, k in terms_of(a).items() if k % b}
     if () in others:
@@ -172,9 +207,9 @@ def _quotient(a: int, b: int) -> int:
         return simplest(whole) + rest // b
     if not signs(rest) <= {0, 1}:
         if signs(b - 1 - rest) <= {0, 1}:
-            return simplest(whole) - _quotient(b - 1 - rest, b)
+            return simplest(whole) - quotient(b - 1 - rest, b)
         more = math.ceil(-interval(rest)[0] / b)
-        return SymbolicInt({(Quotient(rest + more * b, b),): 1}) + simplest(whole) - more
+        return SymbolicInt({(quotient_of(rest + more * b, b),): 1}) + simplest(whole) - more
     if signs(rest - b) == {-1}:
         return simplest(whole)
     common = math.gcd(b, *rest.terms.values())
@@ -182,8 +217,8 @@ def _quotient(a: int, b: int) -> int:
         rest, b = SymbolicInt({m: k // common for m, k in rest.terms.items()}), b // common
     ((m, k), *further) = rest.terms.items()
     if not further and k == 1 and len(m) == 1 and isinstance(inner := m[0], Quotient) and type(inner.divisor) is int:
-        return _quotient(inner.dividend, inner.divisor * b) + simplest(whole)
-    return SymbolicInt({(Quotient(rest, b),): 1}) + simplest(whole)
+        return quotient(inner.dividend, inner.divisor * b) + simplest(whole)
+    return SymbolicInt({(quotient_of(rest, b),): 1}) + simplest(whole)
 
 
 def _quotient_by_formula(a: int, b: SymbolicInt) -> int:
@@ -204,9 +239,9 @@ def _quotient_by_formula(a: int, b: SymbolicInt) -> int:
                 if a - factor * b == 0:
                     return factor
     if signs(a) == {-1} and signs(b) == {1}:
-        return -_quotient(b - 1 - a, b)
+        return -quotient(b - 1 - a, b)
     if not signs(a) <= {0, 1} or signs(b) != {1}:
         raise Undecided(f"the quotient of {a} and {b}")
     if signs(a - b) == {-1}:
         return 0
-    return SymbolicInt({(Quotient(a, b),): 1})
+    return SymbolicInt({(quotient_of(a, b),): 1})

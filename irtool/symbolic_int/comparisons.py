@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from .doubts import kept_pairs
 from .formulas import Formula, at_typical, is_open
 from .modes import PROOF, STRICT, Undecided, mode
 from .periods import EXACT
-from .signs import bound, greatest_at_bounds, signs
+from .signs import bound, greatest_at_bounds, signs, signs_of_difference
+
+SIGNS_OF: Final[Mapping[Callable[[Any, Any], bool], frozenset[int]]] = {
+    operator.lt: frozenset((-1,)),
+    operator.le: frozenset((-1, 0)),
+    operator.eq: frozenset((0,)),
+    operator.ne: frozenset((-1, 1)),
+    operator.ge: frozenset((0, 1)),
+    operator.gt: frozenset((1,)),
+}
+"""The signs of `a - b` for which each comparison of `a` and `b` holds."""
 
 
 class Comparable(Formula):
@@ -33,43 +44,45 @@ class Comparable(Formula):
         pairs = kept_pairs()
         if pairs is None and self.at_bounds != at_typical(other):
             return False
-        outcomes = signs(self - other)
+        outcomes = signs_of_difference(self, other)
         if pairs is not None and 0 in outcomes and len(outcomes) > 1:
             pairs.append((self, other))
         return outcomes == {0}
 
     def __lt__(self, other: Any) -> bool:
-        return self._compare(other, lambda d: d < 0)
+        return self._compare(other, operator.lt)
 
     def __le__(self, other: Any) -> bool:
-        return self._compare(other, lambda d: d <= 0)
+        return self._compare(other, operator.le)
 
     def __gt__(self, other: Any) -> bool:
-        return self._compare(other, lambda d: d > 0)
+        return self._compare(other, operator.gt)
 
     def __ge__(self, other: Any) -> bool:
-        return self._compare(other, lambda d: d >= 0)
+        return self._compare(other, operator.ge)
 
-    def _compare(self, other: Any, test: Callable[[float], bool]) -> bool:
-        if isinstance(other, float):
-            if math.isinf(other):
-                return test(-other)
-            other = Fraction(other)
-            difference = self * other.denominator - other.numerator
-        elif isinstance(other, int):
+    def _compare(self, other: Any, test: Callable[[float, float], bool]) -> bool:
+        if isinstance(other, int):
             if type(other) is int and abs(other) >= EXACT and is_open(self):
-                return test(-other)  # runs check that all sizes are below
-            difference = self - other
+                return test(0, other)  # runs check that all sizes are below
+            outcomes = signs_of_difference(self, other)
+        elif isinstance(other, float):
+            if math.isinf(other):
+                return test(0, other)
+            exact = Fraction(other)
+            return test(self * exact.denominator, exact.numerator)
         else:
             return NotImplemented
-        outcomes = {test(s) for s in signs(difference)}
-        if len(outcomes) == 1:
-            return outcomes.pop()
+        if outcomes <= SIGNS_OF[test]:
+            return True
+        if outcomes.isdisjoint(SIGNS_OF[test]):
+            return False
         if mode() == STRICT:
             raise Undecided(f"{self} compared with {other}")
         if mode() == PROOF:
             return False
-        return test(difference.at_bounds if isinstance(other, Formula) else difference.greatest)
+        difference: Any = self - other
+        return test(difference.at_bounds if isinstance(other, Formula) else difference.greatest, 0)
 
     def __bool__(self) -> bool:
         return signs(self) != {0}

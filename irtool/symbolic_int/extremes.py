@@ -8,20 +8,22 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 
 from .arithmetic import SymbolicInt, minimum, simplest
+from .comparisons import SIGNS_OF
 from .formulas import terms_of
 from .intervals import interval
 from .modes import Undecided
 from .monomials import common_atoms
-from .signs import signs
+from .signs import signs, signs_of_difference
 
 
 def holds(compare: Callable[[float, float], bool], a: float, b: float) -> bool:
     """True if the comparison, such as `operator.lt`, holds for all values of the symbols, in every mode."""
-    if not isinstance(a, SymbolicInt) and not isinstance(b, SymbolicInt):
-        return compare(a, b)
-    if isinstance(a, int) and isinstance(b, int):
-        return all(compare(sign, 0) for sign in signs(a - b))
-    return compare(a, b)  # one of them is infinite
+    if isinstance(a, SymbolicInt):
+        if isinstance(b, int):
+            return signs_of_difference(a, b) <= SIGNS_OF[compare]
+    elif isinstance(b, SymbolicInt) and isinstance(a, int):
+        return signs(a - b) <= SIGNS_OF[compare]
+    return compare(a, b)  # two numbers, or one of them is infinite
 
 
 def smaller(a: int, b: int) -> int:

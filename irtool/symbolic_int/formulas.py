@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Final, Self, TypeVar
+from weakref import WeakValueDictionary
 
 from ..deferred import np
 from .symbols import Symbol
 
-_shift: ContextVar[int] = ContextVar("shift", default=0)
+_MOST_FORMULAS: Final = 1 << 17
+"""The formulas that are kept before all of them are dropped."""
 
 
 @contextmanager
@@ -22,16 +25,16 @@ def shifted(by: int) -> Iterator[None]:
 
     A build in which anything depends on them, other than by the formulas, differs from one without.
     """
-    token = _shift.set(by)
+    token = _tables.set(_Tables(by))
     try:
         yield
     finally:
-        _shift.reset(token)
+        _tables.reset(token)
 
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """`dividend // divisor`, rounded down; the dividend is not negative, the divisor positive."""
+    """`dividend // divisor`, rounded down; the dividend is not negative, the divisor positive. `quotient_of` gives the only one."""
 
     dividend: int
     divisor: int
@@ -49,20 +52,17 @@ class Quotient:
         return f"({self.dividend} / {f'({divisor})' if is_product else divisor})"
 
     @functools.cached_property
-    def _key(self) -> tuple[str, frozenset[Symbol]]:
-        """Bounds belong to it: a process may build networks whose lengths have one name and different bounds."""
-        return self.text, frozenset(atom_symbols(self))
+    def symbols(self) -> frozenset[Symbol]:
+        """The symbols in it."""
+        return _symbols_in(self.dividend, self.divisor)
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Quotient) and self._key == other._key)
-
-    def __hash__(self) -> int:
-        return hash(self.text)
+    def __reduce__(self) -> Any:
+        return quotient_of, (self.dividend, self.divisor)
 
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """The smaller one of two extents, which the run decides; the first is a formula."""
+    """The smaller one of two extents, which the run decides; the first is a formula. `minimum_of` gives the only one."""
 
     first: int
     second: int
@@ -78,15 +78,12 @@ class Minimum:
         return f"({self.first} < {self.second} ? {self.first} : {self.second})"
 
     @functools.cached_property
-    def _key(self) -> tuple[str, frozenset[Symbol]]:
-        """Bounds belong to it, as to a quotient."""
-        return self.text, frozenset(atom_symbols(self))
+    def symbols(self) -> frozenset[Symbol]:
+        """The symbols in it."""
+        return _symbols_in(self.first, self.second)
 
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Minimum) and self._key == other._key)
-
-    def __hash__(self) -> int:
-        return hash(self.text)
+    def __reduce__(self) -> Any:
+        return minimum_of, (self.first, self.second)
 
 
 Atom = Symbol | Quotient | Minimum
@@ -94,6 +91,64 @@ Atom = Symbol | Quotient | Minimum
 Monomial = tuple[Atom, ...]
 
 Terms = Mapping[Monomial, int]
+A = TypeVar("A", Quotient, Minimum)
+
+
+class Caches:
+    """Results of operations with a formula, by the other operand; see `key_of`.
+
+    Attributes:
+        limits: the interval of the formula.
+        values: all values, ascending, if there are few.
+        samples: the values at points, by the identity of these, with them.
+    """
+
+    __slots__ = ("differences", "limits", "products", "quotients", "samples", "signs", "sums", "values")
+
+    def __init__(self) -> None:
+        self.sums: dict[int | Caches, int] = {}
+        self.differences: dict[Caches, int] = {}
+        self.products: dict[int | Caches, int] = {}
+        self.quotients: dict[int, int] = {}
+        self.signs: dict[int | Caches, frozenset[int]] = {}
+        self.samples: dict[int, tuple[Any, list[int]]] = {}
+        self.limits: Any = None
+        self.values: Any = None
+
+
+@dataclass
+class _Tables:
+    """The formulas and atoms of a process, each with a single object, so that answers about them can be kept.
+
+    Attributes:
+        shift: how many below the upper bounds the `int` values are; see `shifted`.
+    """
+
+    shift: int
+    formulas: dict[frozenset[tuple[Monomial, int]], Formula] = field(default_factory=dict)
+    atoms: WeakValueDictionary[tuple[str, frozenset[Symbol]], Quotient | Minimum] = field(
+        default_factory=WeakValueDictionary
+    )
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def only(self, atom: A) -> A:
+        """The atom with this meaning. Bounds belong to it: a process may build networks whose lengths have one name and different bounds."""
+        with self.lock:
+            return self.atoms.setdefault((atom.text, atom.symbols), atom)  # type: ignore[return-value]  # an atom of this text is of its class
+
+
+_usual_tables = _Tables(0)
+_tables: ContextVar[_Tables] = ContextVar("tables", default=_usual_tables)
+
+
+def quotient_of(dividend: int, divisor: int) -> Quotient:
+    """The only quotient of these."""
+    return _tables.get().only(Quotient(dividend, divisor))
+
+
+def minimum_of(first: int, second: int) -> Minimum:
+    """The only minimum of these."""
+    return _tables.get().only(Minimum(first, second))
 
 
 class Formula(int):
@@ -103,25 +158,34 @@ class Formula(int):
         terms: the sum.
         at_bounds: the formula at the upper bounds of the symbols, and at usual lengths of those without; `bound` is the greatest value,
             which estimates read.
+        caches: results of arithmetic and comparisons; there is one object for a formula.
 
     The `int` value, which nobody may read, is the same; within `shifted`, it is that of other lengths.
     """
 
     terms: Terms
     at_bounds: int
+    caches: Caches
 
     def __new__(cls, terms: Terms) -> Self:
-        at_bounds = 0
-        for m, k in terms.items():
-            for a in m:
-                k *= a.at_bounds
-            at_bounds += k
-        by = _shift.get()
-        value = sum(k * math.prod(_shifted_value(a, by) for a in m) for m, k in terms.items()) if by else at_bounds
+        tables = _tables.get()
+        key = frozenset(terms.items())
+        known = tables.formulas.get(key)
+        if known is not None:
+            return known  # type: ignore[return-value]  # formulas have one class
+        if len(tables.formulas) >= _MOST_FORMULAS:
+            tables.formulas.clear()
+        # The order must not depend on which formula of these terms came first.
+        ordered = dict(sorted(terms.items(), key=_order)) if len(terms) > 1 else dict(terms)
+        at_bounds = sum(k * math.prod(a.at_bounds for a in m) for m, k in ordered.items())
+        by = tables.shift
+        value = sum(k * math.prod(_shifted_value(a, by) for a in m) for m, k in ordered.items()) if by else at_bounds
         # A float that is divided by a formula takes the value. It is not 0: a formula that always is becomes a number.
         self = super().__new__(cls, value or 1)
-        self.terms = terms
+        self.terms = ordered
         self.at_bounds = at_bounds
+        self.caches = Caches()
+        tables.formulas[key] = self
         return self
 
     def __reduce__(self) -> Any:
@@ -162,9 +226,18 @@ class Formula(int):
             total = total + product
         return total
 
-    def symbols(self) -> set[Symbol]:
+    @functools.cached_property
+    def _symbols(self) -> frozenset[Symbol]:
+        return frozenset().union(*(atom_symbols(a) for m in self.terms for a in m))
+
+    def symbols(self) -> frozenset[Symbol]:
         """The symbols of the formula."""
-        return set().union(*(atom_symbols(a) for m in self.terms for a in m))
+        return self._symbols
+
+    @functools.cached_property
+    def is_open(self) -> bool:
+        """True if nothing bounds one of its lengths."""
+        return not all(s.is_bounded for s in self._symbols)
 
 
 def value_at(value: int, values: Mapping[Symbol, Any]) -> Any:
@@ -203,7 +276,7 @@ def is_known(value: int) -> bool:
 
 def is_open(value: int) -> bool:
     """True for a formula of a length that nothing bounds. Runs refuse lengths for which such a size is 2^62 or more."""
-    return isinstance(value, Formula) and not all(s.is_bounded for s in value.symbols())
+    return isinstance(value, Formula) and value.is_open
 
 
 def at_typical(value: int) -> int:
@@ -227,17 +300,23 @@ def symbol_of(extent: int) -> Symbol | None:
     return m[0] if len(m) == 1 and isinstance(m[0], Symbol) and k == m[0].step else None
 
 
+def key_of(operand: int) -> int | Caches:
+    """The key of an operand in caches. Formulas are keys by their identity: their own equality is a proof."""
+    return operand.caches if isinstance(operand, Formula) else operand
+
+
 def terms_of(value: int) -> Terms:
     """The terms of a formula, or of a constant."""
     return value.terms if isinstance(value, Formula) else ({(): int(value)} if value else {})
 
 
-def atom_symbols(atom: Atom) -> set[Symbol]:
+def atom_symbols(atom: Atom) -> frozenset[Symbol]:
     """The symbols in an atom."""
-    if isinstance(atom, Symbol):
-        return {atom}
-    parts = (atom.dividend, atom.divisor) if isinstance(atom, Quotient) else (atom.first, atom.second)
-    return set().union(*(x.symbols() for x in parts if isinstance(x, Formula)))
+    return frozenset((atom,)) if isinstance(atom, Symbol) else atom.symbols
+
+
+def _symbols_in(*extents: int) -> frozenset[Symbol]:
+    return frozenset().union(*(x.symbols() for x in extents if isinstance(x, Formula)))
 
 
 def _shifted_value(atom: Atom, below: int) -> int:
@@ -247,13 +326,6 @@ def _shifted_value(atom: Atom, below: int) -> int:
     if isinstance(atom, Minimum):
         return min(int.__int__(atom.first), int.__int__(atom.second))
     return int.__int__(atom.dividend) // int.__int__(atom.divisor)
-
-
-def atom_text(atom: Atom) -> str:
-    """The atom in C."""
-    if not isinstance(atom, Symbol):
-        return atom.text
-    return atom.name if atom.step == 1 else f"({atom.name} / {atom.step})"
 
 
 def whole_lengths(m: Monomial, k: int) -> tuple[list[Atom | str], int]:
@@ -273,7 +345,7 @@ def whole_lengths(m: Monomial, k: int) -> tuple[list[Atom | str], int]:
 
 def _product(m: Monomial, k: int) -> str:
     atoms, k = whole_lengths(m, k)
-    factors = [a if isinstance(a, str) else atom_text(a) for a in atoms]
+    factors = [a if isinstance(a, str) else a.text for a in atoms]
     if k == -1 and factors:
         factors[0] = "-" + factors[0]
     elif k != 1 or not factors:
@@ -284,4 +356,4 @@ def _product(m: Monomial, k: int) -> str:
 def _order(term: tuple[Monomial, int]) -> tuple[bool, int, list[str]]:
     """Positive terms first, then products of more factors."""
     m, k = term
-    return k < 0, -len(m), [*map(atom_text, m)]
+    return k < 0, -len(m), [a.text for a in m]

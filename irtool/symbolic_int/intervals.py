@@ -13,8 +13,8 @@ from .symbols import Symbol
 Variable = tuple[str, int]
 """A variable that counts from 0: its name and its greatest value."""
 
-Relaxed = dict[tuple[Variable, ...], Fraction]
-"""A sum of products of variables, with their factors."""
+Relaxed = dict[tuple[Variable, ...], int | Fraction]
+"""A sum of products of variables, with their factors: integers where no quotient is, for speed."""
 
 
 def interval(value: int) -> tuple[Fraction, Fraction]:
@@ -26,14 +26,22 @@ def interval(value: int) -> tuple[Fraction, Fraction]:
     """
     if not isinstance(value, Formula):
         return Fraction(value), Fraction(value)
-    low = high = Fraction(0)
+    if value.caches.limits is None:
+        value.caches.limits = _limits(value)
+    limits: tuple[Fraction, Fraction] = value.caches.limits
+    return limits
+
+
+def _limits(value: Formula) -> tuple[Fraction, Fraction]:
+    low: int | Fraction = 0
+    high: int | Fraction = 0
     for m, k in _relaxed(value).items():
         most = k * math.prod(width for _, width in m)
-        low, high = low + min(most, Fraction(0)) if m else low + k, high + max(most, Fraction(0)) if m else high + k
+        low, high = low + (min(most, 0) if m else k), high + (max(most, 0) if m else k)
     if not is_open(value) or not _has_quotients(value):
-        return low, high
+        return Fraction(low), Fraction(high)
     coarse = _by_atoms(value)
-    return max(low, coarse[0]), min(high, coarse[1])
+    return Fraction(max(low, coarse[0])), Fraction(min(high, coarse[1]))
 
 
 def _has_quotients(value: Formula) -> bool:
@@ -65,16 +73,16 @@ def _ends(atom: Atom) -> tuple[Fraction, Fraction]:
 def _relaxed(value: int) -> Relaxed:
     total: Relaxed = {}
     for m, k in terms_of(value).items():
-        product: Relaxed = {(): Fraction(k)}
+        product: Relaxed = {(): k}
         for atom in m:
             factor = _relaxed_atom(atom)
             terms: Relaxed = {}
             for (a, x), (b, y) in itertools.product(product.items(), factor.items()):
                 key = tuple(sorted((*a, *b)))
-                terms[key] = terms.get(key, Fraction(0)) + x * y
+                terms[key] = terms.get(key, 0) + x * y
             product = terms
         for key, x in product.items():
-            total[key] = total.get(key, Fraction(0)) + x
+            total[key] = total.get(key, 0) + x
     return {key: x for key, x in total.items() if x}
 
 
@@ -83,7 +91,7 @@ def _relaxed_atom(atom: Atom) -> Relaxed:
         return _relaxed_quotient(atom)
     if isinstance(atom, Minimum):
         return _relaxed_minimum(atom)
-    return {((atom.name, (atom.high - atom.low) // atom.step),): Fraction(1), (): Fraction(atom.low // atom.step)}
+    return {((atom.name, (atom.high - atom.low) // atom.step),): 1, (): atom.low // atom.step}
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -91,8 +99,8 @@ def _relaxed_quotient(atom: Quotient) -> Relaxed:
     """The quotient as a sum of variables that count from 0; see `interval`."""
     if isinstance(atom.divisor, Formula):
         most = interval(atom.dividend)[1] // max(interval(atom.divisor)[0], Fraction(1))
-        return {((atom.text, int(most)),): Fraction(1)}
-    terms = {m: k / atom.divisor for m, k in _relaxed(atom.dividend).items()}
+        return {((atom.text, int(most)),): 1}
+    terms: Relaxed = {m: Fraction(k, atom.divisor) for m, k in _relaxed(atom.dividend).items()}
     terms[((f"{atom.text} remainder", atom.divisor - 1),)] = Fraction(-1, atom.divisor)
     return terms
 
@@ -102,5 +110,5 @@ def _relaxed_minimum(atom: Minimum) -> Relaxed:
     """The first extent less a variable that counts from 0, which keeps that it is no greater; see `interval`."""
     terms = dict(_relaxed(atom.first))
     excess = max(0, math.floor(interval(atom.first - atom.second)[1]))
-    terms[((f"{atom.text} excess", excess),)] = Fraction(-1)
+    terms[((f"{atom.text} excess", excess),)] = -1
     return terms

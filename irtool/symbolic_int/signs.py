@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from ..deferred import np
-from .formulas import Formula, Monomial, Quotient, at_typical, is_known, is_open
+from .formulas import Formula, Quotient, at_typical, is_known, is_open, key_of
 from .intervals import interval
 from .periods import EXACT, signs_by_remainder
 from .symbols import Symbol
@@ -16,34 +15,66 @@ from .symbols import Symbol
 MOST_POINTS: Final = 1 << 16
 """Combinations of values that are tried one by one to decide a comparison; with more of them, intervals decide."""
 
+_MOST_KEPT: Final = 1 << 10
+"""The values of a formula that are kept."""
 
-def signs(value: int) -> set[int]:
+
+def signs(value: int) -> frozenset[int]:
     """The signs, -1, 0 and 1, that the value can have; more of them if intervals decide, which ignore relations between terms."""
-    if not isinstance(value, Formula):
-        return {(value > 0) - (value < 0)}
-    return _signs(frozenset(value.terms.items()))
+    if isinstance(value, Formula):
+        return signs_of_difference(value, 0)
+    return frozenset(((value > 0) - (value < 0),))
 
 
-@functools.lru_cache(maxsize=1 << 14)
-def _signs(terms: frozenset[tuple[Monomial, int]]) -> set[int]:
-    value = Formula(dict(terms))
-    low, high = interval(value)
-    symbols = sorted(value.symbols(), key=lambda s: s.name)
-    if low > 0 or high < 0 or max(-low, high) >= EXACT or count_points(symbols) > MOST_POINTS:
+def signs_of_difference(a: Formula, b: int) -> frozenset[int]:
+    """The signs of `a - b`. They are kept with the formula."""
+    key = key_of(b)
+    outcomes = a.caches.signs.get(key)
+    if outcomes is None:
+        outcomes = a.caches.signs[key] = signs(a - b) if isinstance(b, Formula) else _signs_below(a, b)
+    return outcomes
+
+
+def _signs_below(a: Formula, b: int) -> frozenset[int]:
+    """The signs of a formula less a number. The values and limits of formulas that differ by a number are computed once."""
+    constant = a.terms.get((), 0)
+    moving = a - constant
+    assert isinstance(moving, Formula)
+    zero = b - constant
+    low, high = (x - zero for x in interval(moving))
+    if low > 0 or high < 0 or max(-low, high) >= EXACT or count_points(a.symbols()) > MOST_POINTS:
         possible = {s for s, is_possible in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if is_possible}
-        exact = signs_by_remainder(value) if len(possible) > 1 and is_open(value) else None
-        return possible if exact is None else possible & exact
-    return {int(x) for x in np.unique(np.sign(value.at(grid(symbols))))}
+        whole = moving - zero
+        exact = signs_by_remainder(whole) if len(possible) > 1 and isinstance(whole, Formula) and a.is_open else None
+        return frozenset(possible if exact is None else possible & exact)
+    values = _values(moving)
+    place = int(np.searchsorted(values, zero))
+    is_zero = place < len(values) and int(values[place]) == zero
+    outcomes = (-1, int(values[0]) < zero), (0, is_zero), (1, int(values[-1]) > zero)
+    return frozenset(s for s, is_possible in outcomes if is_possible)
+
+
+def _values(value: Formula) -> Any:
+    """All values of the formula, ascending."""
+    values = value.caches.values
+    if values is None:
+        symbols = sorted(value.symbols(), key=lambda s: s.name)
+        values = np.unique(value.at(grid(symbols)))
+        if len(values) <= _MOST_KEPT:
+            value.caches.values = values
+    return values
 
 
 def bound(value: int) -> int:
     """The greatest value of an extent, which sizes memory."""
     if not isinstance(value, Formula):
         return value
-    symbols = sorted(value.symbols(), key=lambda s: s.name)
-    if count_points(symbols) > MOST_POINTS:
-        return math.floor(interval(value)[1])
-    return int(np.max(value.at(grid(symbols))))
+    constant = value.terms.get((), 0)
+    moving = value - constant
+    assert isinstance(moving, Formula)
+    if count_points(value.symbols()) > MOST_POINTS:
+        return math.floor(interval(moving)[1]) + constant
+    return int(_values(moving)[-1]) + constant
 
 
 def planned(value: int) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from ..deferred import np
 
@@ -16,13 +18,16 @@ LARGEST: Final = (1 << 31) - 1
 _TYPICAL: Final = 512
 """The length, if nothing bounds it, that costs are estimated for."""
 
+_symbols: WeakValueDictionary[tuple[Any, ...], Symbol] = WeakValueDictionary()
+_lock = threading.Lock()
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Symbol:
     """A length of the run: the multiples of `step` from `low` (at least `step`) to `high`, both multiples of it.
 
     Formulas count in steps: the length `h` with a step of 4 is four times the atom, so that `h // 2 * 2` is `h`. Values, and the text in C,
-    are those of the length.
+    are those of the length. Equal symbols are one object: formulas compare and hash them often.
 
     Attributes:
         choices: the only values, ascending, from `low` to `high`, if there are few; otherwise empty.
@@ -35,6 +40,20 @@ class Symbol:
     step: int = 1
     choices: tuple[int, ...] = ()
     is_bounded: bool = True
+
+    def __new__(
+        cls, name: str, low: int, high: int, step: int = 1, choices: tuple[int, ...] = (), is_bounded: bool = True
+    ) -> Symbol:
+        with _lock:
+            return _symbols.setdefault((name, low, high, step, choices, is_bounded), super().__new__(cls))
+
+    def __reduce__(self) -> Any:
+        return Symbol, astuple(self)
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The number of steps in C."""
+        return self.name if self.step == 1 else f"({self.name} / {self.step})"
 
     @property
     def typical(self) -> int:

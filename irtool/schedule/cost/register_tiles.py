@@ -187,23 +187,23 @@ def tile_cost(
     If only the run knows an extent, it is the mean for some lengths.
     """
     sizes = [(a, b) for a, b in samples((rows, vectors)) if a > 0 and b > 0]
-    costs = [_cost(a, b, tile, target, together, windows, not is_known(rows), not is_known(vectors)) for a, b in sizes]
+    steps = _steps(target, together, windows)
+    costs = [_cost(a, b, tile, steps, not is_known(rows), not is_known(vectors)) for a, b in sizes]
     return sum(costs) / max(1, len(costs))
 
 
-def _cost(
-    rows: int,
-    vectors: int,
-    tile: Tile,
-    target: VectorTarget,
-    together: int,
-    windows: WindowReads | None,
-    open_rows: bool,
-    open_vectors: bool,
-) -> float:
-    """See `tile_cost`. An open extent has tails of all powers of two that are smaller than the tile."""
+class _Steps(dict[tuple[int, int], float]):
+    """Cycles of a step of a tile of `x` rows and `y` vectors, computed when they are read for the first time."""
 
-    def cycles(x: int, y: int) -> float:
+    def __init__(self, target: VectorTarget, together: int, windows: WindowReads | None) -> None:
+        self.target, self.together, self.windows = target, together, windows
+
+    def __missing__(self, size: tuple[int, int]) -> float:
+        cycles = self[size] = self._cycles(*size)
+        return cycles
+
+    def _cycles(self, x: int, y: int) -> float:
+        target, together, windows = self.target, self.together, self.windows
         n = -(-x // together) * together * y
         if not n:
             return 0.0
@@ -218,15 +218,24 @@ def _cost(
         lines = windows.line_cycles(x, y) if windows else 0
         return (least + LOAD_CYCLES * (loads + y) + STEP_CYCLES) * (1 + lost) + lines
 
+
+@lru_cache(maxsize=64)
+def _steps(target: VectorTarget, together: int, windows: WindowReads | None) -> _Steps:
+    """The steps of all tiles for a processor: lengths of the run are costed at many sizes."""
+    return _Steps(target, together, windows)
+
+
+def _cost(rows: int, vectors: int, tile: Tile, cycles: _Steps, open_rows: bool, open_vectors: bool) -> float:
+    """See `tile_cost`. An open extent has tails of all powers of two that are smaller than the tile."""
     full_a, tail_a = divmod(rows, tile.rows)
     full_b, tail_b = divmod(vectors, tile.vectors)
     tails_a = _powers_of_two(tail_a) if open_rows else [tail_a]
     tails_b = _powers_of_two(tail_b) if open_vectors else [tail_b]
-    total = full_a * full_b * cycles(tile.rows, tile.vectors)
-    total += full_b * sum(cycles(a, tile.vectors) for a in tails_a) + full_a * sum(
-        cycles(tile.rows, b) for b in tails_b
-    )
-    total += sum(cycles(a, b) for a in tails_a for b in tails_b)
+    total = full_a * full_b * cycles[tile.rows, tile.vectors]
+    in_rows = sum([cycles[a, tile.vectors] for a in tails_a])
+    in_columns = sum([cycles[tile.rows, b] for b in tails_b])
+    total += full_b * in_rows + full_a * in_columns
+    total += sum([cycles[a, b] for a in tails_a for b in tails_b])
     return total / (rows * vectors)
 
 
