@@ -30,7 +30,7 @@ from ..tir.program import Program
 from ..tir.vector_target import SIZES, VectorTarget
 from .flags import flag, merge_flags, read_flag, show_flag
 from .interface.lengths import length_names
-from .sources import Built, Draw, EntryPoint, Parameter, Request, Sample, Sources, entry_points
+from .sources import Built, Draw, EntryPoint, Parameter, Request, Sample, SampleValues, Sources, entry_points
 from .timing import TimingConditions, TimingJob
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ __all__ = [
     "Request",
     "Runnable",
     "Sample",
+    "SampleValues",
     "Sources",
     "TimingConditions",
     "TimingJob",

@@ -87,6 +87,21 @@ class Draw:
 
 
 @dataclass(frozen=True)
+class SampleValues:
+    """Values of data types and references in a sample: inputs and outputs that are values are handles.
+
+    Attributes:
+        memory: the memory of the inputs, an array of words.
+        expected: the memory of inputs and outputs after the run.
+        inputs: the handles of the inputs there, by the number of the input.
+    """
+
+    memory: Any
+    expected: Any
+    inputs: Mapping[int, int]
+
+
+@dataclass(frozen=True)
 class Sample:
     """Inputs of an entry, in the order of its tensors, and its outputs.
 
@@ -95,12 +110,14 @@ class Sample:
         outputs: flat arrays; 16-bit floats as float32.
         positions: the lengths that the instance has before the step.
         is_first: whether it is the first step of an instance.
+        values: the values of data types and references among inputs and outputs; None if all are tensors.
     """
 
     inputs: Sequence[Draw | Any]
     outputs: Sequence[Any]
     positions: Mapping[Symbol, int] = field(default_factory=dict)
     is_first: bool = False
+    values: SampleValues | None = None
 
 
 @dataclass(frozen=True)

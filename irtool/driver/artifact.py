@@ -281,13 +281,21 @@ class Artifact:
         from ..backends.process import run_program
 
         stored: Sequence[tuple[Sequence[int], Any]] = signature.stored
-        arrays, words = signature.arrays(inputs), list[str]()
+        memory = signature.new_memory()
+        arrays = signature.arrays(inputs) if memory is None else signature.arrays_of_values(inputs, memory)
+        words: list[str] = []
         if signature.lengths is not None:
             lengths = signature.lengths.solve([a.shape for a in arrays])
             stored, words = signature.stored_at(lengths), list(map(str, lengths))
-        outputs = run_program(program, self._weights, arrays, len(stored), runner, words)
+        if memory is not None and signature.takes_values:
+            arrays = [memory.image(), *arrays]
+        gives = memory is not None and signature.gives_values
+        outputs = run_program(program, self._weights, arrays, len(stored) + gives, runner, words)
+        if memory is not None and gives:
+            memory.replace(outputs.pop())
         arrays = [np.frombuffer(d, t) for d, (_, t) in zip(outputs, stored)]
-        return signature.result([a.reshape(s) if a.size == math.prod(s) else a for a, (s, _) in zip(arrays, stored)])
+        arrays = [a.reshape(s) if a.size == math.prod(s) else a for a, (s, _) in zip(arrays, stored)]
+        return signature.result(arrays, memory if gives else None)
 
 
 def _shown(tensor: Mapping[str, Any]) -> str:

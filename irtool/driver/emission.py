@@ -29,6 +29,7 @@ from .options import ISEL, TEXTS, Options
 from .outputs import Content, Emission, Made
 from .report import make_report
 from .stages import run_stages
+from .value_samples import sample_of_values
 
 if TYPE_CHECKING:
     from ..interp.random_inputs import RandomTensor
@@ -155,7 +156,7 @@ def _samples(
     """The values that `irtool run` draws for an entry's parameters with its first seed, and the interpreter's results; of a network with
     states, those of the first steps, each with a seed of its own."""
     from ..interp import evaluate
-    from ..interp.random_inputs import random_tensors
+    from ..interp.random_inputs import random_inputs, random_tensors
 
     _refuse_to_evaluate(function)
     if function.states:
@@ -166,6 +167,9 @@ def _samples(
         source = with_lengths(source, lengths)
     main, written = source[entry], weightless[entry]
     indices = {p.name: n for n, p in enumerate(written.params)}
+    if function.values is not None:
+        inputs = random_inputs(main, 0, source, indices)
+        return [sample_of_values(function, inputs, lambda values: evaluate(source, values, entry=entry))]
     tensors = random_tensors(main, 0, source, indices)
     return [_sample(tensors, function, lambda values: evaluate(source, values, entry=entry))]
 

@@ -44,6 +44,7 @@ class Signature:
         ]
         self.values = function.values
         """The handles among parameters and results; None if all are tensors."""
+        self.takes_values, self.gives_values = function.takes_values, function.gives_values
         numbers = {} if self.values is None else self.values.numbers
         self._input_types = [numbers.get(s) for s in function.params]
         self._output_types = [numbers.get(s) for s in function.results]
@@ -137,6 +138,10 @@ class Signature:
         assert self.values is not None
         memory = ValueMemory(self.values.types)
         return *self._with_outputs(self.arrays_of_values(inputs, memory), values), memory
+
+    def new_memory(self) -> ValueMemory | None:
+        """A memory for the values of a run; None if all parameters and results are tensors."""
+        return None if self.values is None else ValueMemory(self.values.types)
 
     def _with_outputs(self, arrays: list[Any], values: Sequence[int]) -> tuple[list[Any], list[Any], Sequence[int]]:
         if self.lengths is None:

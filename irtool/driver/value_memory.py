@@ -79,6 +79,17 @@ class ValueMemory:
         address: int = memory.ctypes.data
         return address
 
+    def image(self) -> Any:
+        """The memory as an array of words, for a program in a process of its own; no more can be put."""
+        self.open(0)
+        return self._memory
+
+    def replace(self, image: bytes) -> None:
+        """Takes the memory as a program leaves it."""
+        import numpy as np
+
+        self._memory = np.frombuffer(image, np.int64).copy()
+
     def update(self) -> None:
         """Gives the references that were put the values that the run left in them."""
         self._read([], list(self._references))

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from ..deferred import np
@@ -142,12 +143,15 @@ _FEW = 5
 """Names that are listed."""
 
 
-def random_inputs(function: Function, seed: int = 0, module: Module | None = None) -> list[Any]:
+def random_inputs(
+    function: Function, seed: int = 0, module: Module | None = None, numbering: Mapping[str, int] = MappingProxyType({})
+) -> list[Any]:
     """One value per parameter, in order; which numbers a parameter gets depends on its type and place, not on its name.
 
-    Where the `module` of the function is given, the values are of the kind that its uses tell (`interp.value_hints`).
+    Where the `module` of the function is given, the values are of the kind that its uses tell (`interp.value_hints`). `numbering` has the
+    places of parameters by name, where they stood elsewhere when there were weights among them.
     """
-    return _of_parameters(function, seed, module, {}, RandomTensor.values)
+    return _of_parameters(function, seed, module, numbering, RandomTensor.values)
 
 
 def random_tensors(function: Function, seed: int, module: Module, numbering: Mapping[str, int]) -> list[RandomTensor]:

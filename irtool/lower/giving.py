@@ -19,15 +19,13 @@ def give_values(program: Program) -> None:
     called = {name for f in program.functions.values() for name in calls(f)}
     for name in program.entry_names:
         f = program.functions[name]
+        if not f.gives_values or any(isinstance(s, Give) for s in steps(f.body)):
+            continue
+        assert f.values is not None
         handles = [r for r in f.results if r.resolve().dtype == HANDLE]
-        if f.values is None or any(isinstance(s, Give) for s in steps(f.body)):
-            continue
-        written = f.values.may_be_written and any(p.dtype == HANDLE for p in f.params)
-        if not handles and not written:
-            continue
         assert name not in called, f"@{name} is called, and gives values"
         own = [compute_elsewhere(f, r.resolve(), "handle") for r in handles]
-        f.body.append(Give([r.resolve() for r in handles], own, written))
+        f.body.append(Give([r.resolve() for r in handles], own, f.values.may_be_written and f.takes_values))
 
 
 def compute_elsewhere(f: HostFunction, slot: Slot, suffix: str) -> Slot:

@@ -439,6 +439,20 @@ class HostFunction:
         return self.model_outputs[n] if n < len(self.model_outputs) else ""
 
     @property
+    def takes_values(self) -> bool:
+        """True if the caller of the entry hands values over."""
+        return self.values is not None and any(s.dtype == HANDLE for s in self.params)
+
+    @property
+    def gives_values(self) -> bool:
+        """True if a run adds values to the caller's, or writes into them."""
+        if self.values is None:
+            return False
+        return any(s.resolve().dtype == HANDLE for s in self.results) or (
+            self.takes_values and self.values.may_be_written
+        )
+
+    @property
     def gives_data(self) -> bool:
         """True if there is a value of an algebraic data type in the result."""
         stack = [self.structure]

@@ -89,8 +89,63 @@ def test_values_go_in_and_come_out(name: str, target: str) -> None:
         assert shown(artifact.run(inputs)) == shown(irtool.evaluate(m, inputs))
 
 
-@pytest.mark.parametrize("target", ["c", "llvm"])
-def test_references_are_written_for_the_caller_too(target: str) -> None:
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_read_and_write_values_under_sanitizers(name: str) -> None:
+    m, runs = case(name)
+    artifact = irtool.build(m, emit="exe", sanitize="address,undefined")
+    for inputs in runs:
+        assert shown(artifact.run(inputs)) == shown(irtool.evaluate(m, inputs))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_test_bench_compares_values(name: str, tmp_path: Path) -> None:
+    m, _ = case(name)
+    irtool.build(m, emit="exe", testbench=True, name="net", out_dir=tmp_path, sanitize="address,undefined")
+    ended = subprocess.run(["./net"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0 and ended.stdout == "passed: 0 elements differ\n", ended
+
+
+def test_a_test_bench_sees_other_values(tmp_path: Path) -> None:
+    """The expected memory has another number, then another constructor."""
+    m = module("""
+def @main(%x: Tensor[(2), float32], %n: int32) -> List[Tensor[(2), float32]] {
+  if (equal(%n, 100)) { Nil } else { Cons(exp(%x), Cons(%x, Nil)) }
+}""")
+    irtool.build(m, emit="c", testbench=True, name="net", out_dir=tmp_path)
+    path = tmp_path / "net_test.c"
+    text = path.read_text()
+    start = text.index("int64_t expected[")
+    words = re.findall(r"INT64_C\((-?\d+)\)", text[start:])
+    for old, new in ((words[9], str(int(words[9]) ^ 1 << 22)), (words[10], "-3")):
+        path.write_text(text[:start] + text[start:].replace(f"INT64_C({old})", f"INT64_C({new})", 1))
+        subprocess.run(["cc", "-std=c99", "-o", "all", "net_test.c", "net.c", "-lm"], cwd=tmp_path, check=True)
+        ended = subprocess.run(["./all"], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ended.returncode == 1 and ended.stdout.endswith("FAILED: 1 elements differ\n"), ended
+
+
+def test_programs_refuse_files_that_have_no_values(tmp_path: Path) -> None:
+    m, _ = case("inputs alone")
+    irtool.build(m, emit="exe", name="net", out_dir=tmp_path)
+    handle = np.array(-2, np.int64).tobytes()
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(handle)
+    for values, code, message in (
+        (bytes(63), 3, "no values of this program"),
+        (bytes(64), 0, ""),
+        (bytes(8 * 100), 12, "the values are not of the types"),
+        (bytes(1 << 20), 3, "no values of this program"),
+    ):
+        (tmp_path / "values").write_bytes(values)
+        ended = subprocess.run(
+            ["./net", "values", "a", "b", "out"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == code and message in ended.stderr, ended
+    usage = subprocess.run(["./net", "-h"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "usage: net values.raw l.raw m.raw out.raw" in usage
+
+
+@pytest.mark.parametrize("how", [{}, {"target": "llvm"}, {"emit": "exe"}], ids=["c", "llvm", "program"])
+def test_references_are_written_for_the_caller_too(how: dict[str, Any]) -> None:
     """The reference is in a ring of data, and a run adds a link of its own to it."""
     m = module("""
 def @main(%c: Chain, %n: int32) -> (Chain, int32) {
@@ -103,7 +158,7 @@ def @main(%c: Chain, %n: int32) -> (Chain, int32) {
     Stop => { (%c, 0) },
   }
 }""")
-    make, artifact = Maker(m), irtool.build(m, target=target)
+    make, artifact = Maker(m), irtool.build(m, **how)
     for run in (lambda x: artifact.run(x), lambda x: irtool.evaluate(m, x)):
         cell = Reference(None)
         ring = cell.value = Data(make.constructors["Link"], [cell, np.int32(4)])
@@ -167,9 +222,16 @@ def test_what_callers_cannot_have_is_refused_with_the_type(tmp_path: Path) -> No
     with pytest.raises(IrError, match=r"List\[Act.* cannot be a parameter or a result: there are functions in it"):
         irtool.build(functions, out_dir=tmp_path)
     tree, _ = case("a tree")
-    for emit, options in (("exe", {}), ("mlf", {}), ("so", {"testbench": True}), ("c", {"api": "tvm"})):
+    steps = module("def @main(%h: int32, %l: List[int32]) -> (int32, List[int32]) { (%h + @sum(%l), Cons(%h, %l)) }")
+    states = {"states": {"h": "out0"}}
+    for m, emit, options in (
+        (tree, "mlf", {}),
+        (tree, "c", {"api": "tvm"}),
+        (steps, "exe", states),
+        (steps, "so", {"testbench": True, **states}),
+    ):
         with pytest.raises(UsageError, match="values of data types"):
-            irtool.build(tree, emit=emit, out_dir=tmp_path, **options)
+            irtool.build(m, emit=emit, out_dir=tmp_path, **options)
     assert not list(tmp_path.iterdir())
 
 

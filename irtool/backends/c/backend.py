@@ -250,7 +250,7 @@ class C(Backend):
         text = self.translate(program, name, objects, request.folder)
         entry = text.entries[0]
         if entry.function.values is not None:
-            self._require_no_files(request)
+            self._require_no_files(request, entry.instance is not None)
         files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
         weights = f"{name}.bin" if text.weights else ""
         if text.constants:
@@ -300,10 +300,11 @@ class C(Backend):
             objects,
         )
 
-    def _require_no_files(self, request: Request) -> None:
+    def _require_no_files(self, request: Request, has_states: bool) -> None:
         """Raises UsageError for a program, a test bench or an interface that has tensors only."""
-        takers: list[str] = [w for w in ("exe", "mlf") if request.emit == w]
-        takers += ["testbench"] if self.testbench else []
+        takers: list[str] = [w for w in ("mlf",) if request.emit == w]
+        takers += ["exe with states"] if request.emit == "exe" and has_states else []
+        takers += ["testbench with states"] if self.testbench and has_states else []
         takers += ["api=tvm"] if self.api == "tvm" else []
         if takers:
             raise UsageError(

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ...symbolic_int import bound
-from ...tir.errors import BRANCH_ERROR, ELEMENTS_ERROR, MATCH_ERROR, REGION_ERROR, UNEQUAL_ERROR, VALUE_ERROR
+from ...tir.errors import (
+    BRANCH_ERROR,
+    ELEMENTS_ERROR,
+    MATCH_ERROR,
+    OTHER_VALUES_ERROR,
+    REGION_ERROR,
+    UNEQUAL_ERROR,
+    VALUE_ERROR,
+    VALUES_FULL_ERROR,
+)
 from ..c_types import stored_type
 from ..interface.entry import EntryPoint
 from ..interface.names import sanitize
+from ..interface.values import VARIABLE
 from . import static_memory
-from .file_steps import byte_count, read_and_write_steps, take_steps, written_bytes
+from .file_steps import Tensor, byte_count, read_and_write_steps, take_steps, written_bytes
 from .runs import outside
 
 _ERRORS = {
@@ -19,9 +29,14 @@ _ERRORS = {
     VALUE_ERROR: "a value decides an extent that is outside of its bounds",
     UNEQUAL_ERROR: "lengths that have to be equal are not",
     ELEMENTS_ERROR: "a result needs elements of an axis that has fewer in this run",
+    OTHER_VALUES_ERROR: "the values are not of the types of the parameters",
+    VALUES_FULL_ERROR: "the results do not fit in the memory for values",
     BRANCH_ERROR: "a branch was taken that is impossible with the shapes of this program",
 }
 """Messages of errors beside that of a small workspace."""
+
+_OF_VALUES = (OTHER_VALUES_ERROR, VALUES_FULL_ERROR)
+"""Errors of runs on values."""
 
 _SHOWN = 1000
 """The most characters of the usage line: C99 requires compilers to accept 4095 in a string."""
@@ -30,8 +45,10 @@ _SHOWN = 1000
 def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: Iterable[int] = ()) -> str:
     """A C program that reads each input from a raw file and writes each output to one, in parameter order::
 
-        NAME [NAME.bin] [LENGTH …] x.raw … out.raw …
+        NAME [NAME.bin] [LENGTH …] [values.raw] x.raw … out.raw … [values_out.raw]
 
+    `values.raw` has the memory of values of data types or references, `values_out.raw` gets it with those of the results; their tensors
+    are handles.
     Each length that a run decides is a number, in the order of the parameters of `NAME_run`. For a network with states, a file has the
     values of any number of steps, one behind the other.
 
@@ -44,6 +61,7 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
     tensors += [(f"out{n}", s, "wb") for n, s in enumerate(entry.results)]
     lines = [f'#include "{name}.h"', "#include <stdio.h>", "#include <string.h>", ""]
     lines[2:2] = ["#include <stdlib.h>"] if symbols else []
+    data = entry_point.data if entry.values is not None else None
     transfer = _TRANSFER if entry_point.instance is None else read_and_write_steps(entry_point, tensors)
     declared, prepared = static_memory.tensors(
         [(n, stored_type(s.dtype), bound(s.size), bound(s.nbytes)) for n, s, _ in tensors]
@@ -55,6 +73,7 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
         "",
         *transfer,
         "",
+        *(memory_of_values(name, entry.takes_values) if data is not None else ()),
         "int main(int argc, char **argv) {",
     ]
     lines += ["  int next = 1, code;"]
@@ -64,7 +83,9 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
         '  if (argc == 2 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) { usage(stdout); return 0; }',
         *prepared,
     ]
-    count = 1 + len(symbols) + len(tensors)
+    if data is not None:
+        lines.append(f"  {data.declaration} = {data.begin}(memory, sizeof memory);")
+    count = 1 + len(symbols) + len(tensors) + entry.takes_values + entry.gives_values
     lines += [f"  int64_t {s.name};" for s in (*symbols, *(f.length.symbol for f in entry_point.positions))]
     if has_weights:
         lines += [
@@ -83,22 +104,63 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
             f"  {s.name} = atoll(argv[next++]);",
             f"  if ({outside(s, s.low)}) {{ usage(stderr); return 4; }}",
         ]
-    if entry_point.instance is not None:
-        return "\n".join([*lines, *take_steps(entry_point, tensors), "}", ""])
+    last = (
+        _run_once(name, entry_point, tensors, errors)
+        if entry_point.instance is None
+        else take_steps(entry_point, tensors)
+    )
+    return "\n".join([*lines, *last, "}", ""])
+
+
+def _run_once(name: str, entry_point: EntryPoint, tensors: Sequence[Tensor], errors: Iterable[int]) -> list[str]:
+    """The statements that read the files of inputs, run, and write those of outputs."""
+    entry = entry_point.function
+    lines = ["  if (!read_values(argv[next++])) return 3;"] if entry.takes_values else []
     lines += [
         f"  if (!transfer(argv[next++], 0, {n}, {byte_count(s)})) return 3;" for n, s, mode in tensors if mode == "rb"
     ]
+    memory, possible = ([VARIABLE], [*errors, *_OF_VALUES]) if entry.values is not None else ([], [*errors])
     lines += [
-        f"  code = {name}_run({', '.join([*(s.name for s in symbols), *(n for n, _, _ in tensors)])});",
-        *_error_lines(errors),
+        f"  code = {name}_run({', '.join([*memory, *(s.name for s in entry_point.symbols), *(n for n, _, _ in tensors)])});",
+        *_error_lines(possible),
     ]
     lines += [
         f"  if (!transfer(argv[next++], 1, out{k}, {written_bytes(entry, k)})) return 3;"
         for k in range(len(entry.results))
     ]
+    if entry.gives_values:
+        lines.append("  if (!transfer(argv[next++], 1, memory, (size_t)memory[0])) return 3;")
     if not tensors:
         lines.append("  (void)next;")
-    return "\n".join([*lines, "  return 0;", "}", ""])
+    return [*lines, "  return 0;"]
+
+
+def memory_of_values(name: str, is_read: bool) -> list[str]:
+    """The memory for values of a program, which has room for as many bytes as the region beside those that are read, and the function
+    that reads them."""
+    lines = [
+        "/* The values, as they lie in memory: a head, then objects. */",
+        f"static int64_t memory[2 * ({name.upper()}_ARENA_SIZE / 8) + 16];",
+        "",
+    ]
+    return [*lines, *_READ_VALUES, ""] if is_read else lines
+
+
+_READ_VALUES = (
+    "static int read_values(const char *path) {",
+    '  FILE *file = fopen(path, "rb");',
+    "  size_t size;",
+    "  int failed;",
+    "  if (!file) { perror(path); return 0; }",
+    "  size = fread(memory, 1, sizeof memory, file);",
+    "  failed = ferror(file) || fgetc(file) != EOF || size < 64 || size % 8 != 0;",
+    "  fclose(file);",
+    '  if (failed) fprintf(stderr, "%s: no values of this program\\n", path);',
+    "  memory[0] = (int64_t)size;",
+    "  memory[1] = (int64_t)sizeof memory;",
+    "  return !failed;",
+    "}",
+)
 
 
 def _error_lines(errors: Iterable[int]) -> list[str]:
@@ -117,15 +179,20 @@ def _usage(name: str, entry_point: EntryPoint, has_weights: bool) -> list[str]:
     named = [(f"{sanitize(s.name)}.raw", s, "read") for s in entry.params]
     named += [(f"{n}.raw", s, "written") for n, s in zip(outputs, entry.results, strict=True)]
     own = {entry.results[n] for n in entry.extents_of}
-    arguments = [f"[{name}.bin]"] * has_weights + [s.name.upper() for s in symbols] + [n for n, _, _ in named]
+    arguments = (
+        [f"[{name}.bin]"] * has_weights + [s.name.upper() for s in symbols] + ["values.raw"] * entry.takes_values
+    )
+    arguments += [n for n, _, _ in named] + ["values_out.raw"] * entry.gives_values
     line = " ".join(arguments)
     lines = [f"usage: {name} {line if len(line) <= _SHOWN else line[:_SHOWN] + ' ...'}"]
     lines += [f"  {name}.bin  the weights; without it, the {name}.bin of this folder"] * has_weights
     lines += [f"  {s.name.upper()}  a length, {s.range}" for s in symbols]
+    lines += ["  values.raw  read: the memory of values, to which handles lead"] * entry.takes_values
     for n, s, how in named:
         shape = ", ".join(map(str, s.shape))
         size = f"at most {bound(s.nbytes)}" if s in own else s.nbytes
         lines.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {size} bytes{each}")
+    lines += ["  values_out.raw  written: the memory of values, with those of the results"] * entry.gives_values
     lines.append("exit code: 0, 1 not enough memory, 2 other or damaged weights, 3 a file, 4 wrong usage")
     return ["static void usage(FILE *to) {", *(f'  fputs("{t}\\n", to);' for t in lines), "}"]
 

@@ -12,13 +12,15 @@ from typing import Any
 from ...selection.vectors.types import HALVES
 from ...symbolic_int import Symbol, bound, value_at
 from ...tir import dtypes
+from ...tir.dtypes import HANDLE
 from ...tir.program import HostFunction
 from ...tir.symbols import symbols_of_function, with_equal_lengths
 from ..c_types import bare, literal, stored_type
 from ..formulas.support import FROM_BITS, INLINE, definitions
 from ..interface.entry import EntryPoint, Parameter
-from ..sources import Sample
+from ..sources import Sample, SampleValues
 from . import draws, static_memory
+from .value_comparison import ValueComparison
 
 _MOST = 4096
 """The most elements of an output that are compared, approximately."""
@@ -59,6 +61,7 @@ def write_testbench(
         f'#include "{name}.h"',
         "#include <math.h>",
         "#include <stdio.h>",
+        "#include <string.h>",
         "",
     ]
     arrays = [
@@ -66,21 +69,28 @@ def write_testbench(
     ]
     declared, prepared = static_memory.tensors(arrays)
     lines += declared
+    comparison = None
+    if entry.data is not None and entry.function.values is not None:
+        images = [s.values.expected for _, s in trials if s.values is not None]
+        comparison = ValueComparison(entry.function.values.types, images)
+        lines += memory_of_values(name, max(image.size for image in images))
     lines += [f"static struct {name}_net instance;"] if entry.instance is not None else []
     tries = [
-        _Try(entry, values, sample, half_types, f"_{n}" if len(trials) > 1 else "")
+        _Try(entry, values, sample, half_types, f"_{n}" if len(trials) > 1 else "", comparison)
         for n, (values, sample) in enumerate(trials)
     ]
     inputs = [x for t in tries for x in t.inputs]
     lines += [line for t in tries for line in t.tables()]
     used = {p.slot.dtype for p in entry.outputs}
+    used |= {*(comparison.dtypes if comparison is not None else ())}
     support = definitions([*draws.helpers(inputs), *(h for dtype, h in FROM_BITS.items() if dtype in used)])
     lines += [
         *(INLINE if support else ("",)),
         *support,
         *draws.generator(inputs),
         "",
-        *(_COMPARE if entry.outputs else ()),
+        *(_COMPARE if entry.outputs or comparison is not None else ()),
+        *(comparison.lines() if comparison is not None else ()),
     ]
     lines += ["int main(int argc, char **argv) {", "  unsigned long i;", "  int code, wrong = 0;", *prepared]
     if has_weights:
@@ -99,8 +109,16 @@ class _Try:
     """The text of one run and its comparison."""
 
     def __init__(
-        self, entry: EntryPoint, values: Mapping[Symbol, int], sample: Sample, half_types: Set[str], suffix: str
+        self,
+        entry: EntryPoint,
+        values: Mapping[Symbol, int],
+        sample: Sample,
+        half_types: Set[str],
+        suffix: str,
+        comparison: ValueComparison | None = None,
     ) -> None:
+        self.objects = sample.values
+        self.comparison = comparison
         self.entry = entry
         self.values = {**values, **sample.positions}
         self.begins = sample.is_first and entry.instance is not None
@@ -118,11 +136,15 @@ class _Try:
     def compared(self) -> list[tuple[Parameter, tuple[int, Any]]]:
         """The outputs that have elements, with `steps` of them."""
         pairs = zip(self.entry.outputs, self.steps, strict=True)
-        return [(p, s) for p, s in pairs if s[1].size or p.slot.size == 0]
+        return [(p, s) for p, s in pairs if p.slot.dtype != HANDLE and (s[1].size or p.slot.size == 0)]
 
     def tables(self) -> list[str]:
         """The expected outputs, and the inputs that are not drawn."""
         lines: list[str] = []
+        if self.objects is not None:
+            words = [(f"given{self.suffix}", self.objects.memory), (f"expected{self.suffix}", self.objects.expected)]
+            for n, image in words:
+                lines += draws.table(f"const int64_t {n}", [_word(w) for w in image.tolist()])
         for p, (_, values) in self.compared:
             lines += draws.table(f"const double {p.name}_expected{self.suffix}", [_number(v) for v in values.tolist()])
         for p, value in self.inputs:
@@ -135,12 +157,21 @@ class _Try:
         for p, value in self.inputs:
             lines += draws.fill(p, value, value_at(p.slot.size, self.values), self.suffix)
         arguments = ["&instance"] if self.entry.instance is not None else []
+        if self.objects is not None:
+            lines += [
+                f"  memcpy(memory, given{self.suffix}, sizeof given{self.suffix});",
+                f"  memory[0] = (int64_t)sizeof given{self.suffix};",
+                "  memory[1] = (int64_t)sizeof memory;",
+            ]
+            arguments.append(f"(struct {self.entry.data.struct} *)(void *)memory" if self.entry.data else "")
         arguments += [str(self.values[s]) for s in self.entry.symbols]
         arguments += [p.name + "_data" for p in self.entry.tensors]
         lines += [
             f"  code = {self.entry.run}({', '.join(arguments)});",
             f'  if (code) {{ printf("{self.entry.run} failed: error %d\\n", code); return 1; }}',
         ]
+        if self.objects is not None and self.comparison is not None:
+            lines += self._compare_values(self.objects, self.comparison)
         for p, (step, values) in self.compared:
             element = f"{p.name}_data[i * {step}u]"
             wide = (
@@ -153,6 +184,29 @@ class _Try:
                 f'    wrong += differs("{p.name}", i * {step}u, {wide}, {expected}, {allowed!r});',
             ]
         return lines
+
+    def _compare_values(self, objects: SampleValues, comparison: ValueComparison) -> list[str]:
+        """Compares the values among the outputs, and those of the inputs, whose references may have been written."""
+        largest = comparison.largest(objects.expected)
+        allowed = [repr(_TOLERANCE.get(_coarsest(d, self.half_types), 0.0) * largest[d]) for d in comparison.dtypes]
+        lines = ["  {", f"    static const double allowed[] = {{{', '.join(allowed) or '0'}}};"]
+        lines.append("    memset(seen, 0, sizeof seen);")
+        roots = [(p, handle) for n, handle in objects.inputs.items() for p in [self.entry.inputs[n]]]
+        outputs = zip(self.entry.outputs, self.steps, strict=True)
+        roots += [(p, int(values[0])) for p, (_, values) in outputs if p.slot.dtype == HANDLE]
+        for p, handle in roots:
+            arguments = f'"{p.name}", memory, {p.name}_data[0], expected{self.suffix}, {handle}, allowed'
+            lines.append(f"    wrong += differ({arguments});")
+        return [*lines, "  }"]
+
+
+def memory_of_values(name: str, words: int) -> list[str]:
+    """The memory for values, with as many bytes as the region beside that many words."""
+    return [f"static int64_t memory[{name.upper()}_ARENA_SIZE / 8 + {words}];"]
+
+
+def _word(value: int) -> str:
+    return f"INT64_C({value})" if value > -(1 << 63) else "INT64_MIN"
 
 
 def with_extents(function: HostFunction, outputs: Sequence[Any]) -> list[Any]:
