@@ -269,6 +269,23 @@ class MalformedLoopNest(Code):
 """
 
 
+@code("E0117")
+class MalformedLengths(Code):
+    """A malformed declaration of lengths that only a run knows.
+
+    `#[lengths = "1<=seq<=512, 4<=h<=256:4, batch=1|4|8, steps"]` declares a length with bounds, one in steps of 4, one with few values,
+    and one without an upper bound. Types and attributes below have them by their names, and formulas of them: `Tensor[(2 * seq, h / 4)]`.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+#[lengths = "512<=seq<=1"]
+def @main(%x: Tensor[(seq, 3), float32]) {
+  %x
+}
+"""
+
+
 @code("W0101")
 class NoVersionLine(Code):
     """A missing version line, or one of an earlier version.

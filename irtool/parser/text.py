@@ -129,6 +129,7 @@ def read_type(text: str, known: State | None = None) -> Type | None:
         builder.type_definitions = known.type_definitions
         builder.type_variables = dict(known.type_variables)
         builder.dim_names = known.dim_names
+        builder.length_names = known.length_names
     tables = load()
     Reader(tables, builder, "lone_type").run(Lexer(tables, source, diagnostics).words())
     return None if diagnostics.errors else builder.result
@@ -205,6 +206,8 @@ def _look_at(source: Source) -> Form:
     version = word = None
     is_module = True
     for kind, text, offset in _words_of(load(), source, Diagnostics(), parts):
+        if kind == "LENGTHS":
+            continue
         if kind != "VERSION":
             is_module = kind in _MODULE_WORDS or kind == "$END"
             break

@@ -29,6 +29,8 @@ class AttributeText:
 
     def __call__(self, value: Any) -> str:
         cls = value.__class__
+        if cls is SymbolicInt:
+            return self.references.formula(value)
         simple = _SIMPLE.get(cls)
         if simple is not None:
             return simple(value)
@@ -58,6 +60,8 @@ class AttributeText:
     def _text(self, value: Any) -> Steps:
         """The text of any value; dictionaries and lists in each other may be nested deeply."""
         cls = value.__class__
+        if cls is SymbolicInt:
+            return self.references.formula(value)
         simple = _SIMPLE.get(cls)
         if simple is not None:
             return simple(value)

@@ -200,7 +200,7 @@ class _Layout:
             return
         comments, newlines = comments_between(self.source, start, end)
         is_item_end = previous >= 0 and start in self.outline.items
-        after_version = previous >= 0 and previous_word[0] == "VERSION"
+        after_version = previous >= 0 and previous_word[0] in ("VERSION", "LENGTHS")
         indent = self._indent() + (0 if separator == "\n" or previous < 0 else 2)
         first, glued, alone = True, False, False
         for c in comments:
@@ -243,7 +243,7 @@ class _Layout:
             return ""
         before, after = self.words[previous], self.words[n]
         inside = self.open[-1] if self.open else None
-        if before[0] == "VERSION" or before[2] + len(before[1]) in self.outline.items:
+        if before[0] in ("VERSION", "LENGTHS") or before[2] + len(before[1]) in self.outline.items:
             return "\n"
         if inside is not None and inside.broken and (inside.at == previous or inside.end == n):
             return "\n"

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..ir import ANY, Constant, DimExpr, DimVar, Expr, GlobalVar, Int64, MissingData
 from ..ir.meta import MetaNode, VirtualDevice
+from ..symbolic_int import Symbol, SymbolicInt
 
 
 class References:
@@ -22,6 +23,14 @@ class References:
         self._alive: list[Any] = []
         self.taken: set[tuple[str, int]] = set()
         """Missing objects whose index went to another one: they have to be reserved before anything is printed."""
+        self.lengths: dict[str, Symbol] = {}
+        """The lengths that formulas have, which a line at the top declares, by name."""
+
+    def formula(self, extent: SymbolicInt) -> str:
+        """The text of a formula, whose lengths are declared."""
+        for s in extent.symbols():
+            self.lengths[s.name] = s
+        return str(extent)
 
     def reserve(self, key: str, index: int) -> None:
         """Keeps the index of an object that is not there, so that it is referred to as before."""

@@ -9,6 +9,7 @@ from typing import Any
 from ..diagnostics import UsageError
 from ..ir import Expr, ExternFunction, Function, FuncType, Module, Type, TypeData
 from ..ir.meta import LoweredText
+from ..symbolic_int import declaration
 from .metadata import References
 from .relay import RelayPrinter
 from .types import TypeText
@@ -67,7 +68,7 @@ def to_text(
         if any(c is not None for c in listed):
             body += f"\n{mark(external_path)}\n"
             write_constants(external_path, listed)
-    return "".join([VERSION, body, *_section(references, metadata, constants)])
+    return "".join([VERSION, _lengths(references), body, *_section(references, metadata, constants)])
 
 
 def constant_names(node: Module | Expr) -> dict[Any, str]:
@@ -128,9 +129,16 @@ def _module(m: Module, printer: RelayPrinter) -> str:
     return "\n".join(parts)
 
 
+def _lengths(references: References) -> str:
+    """The line that declares the lengths of the formulas in a text."""
+    listed = ", ".join(declaration(references.lengths[name]) for name in sorted(references.lengths))
+    return f'#[lengths = "{listed}"]\n' if listed else ""
+
+
 def text_of(node: Any) -> str:
-    """The text of a node as `print` shows it: without the version line and without the metadata section."""
-    return to_text(node, metadata=False).removeprefix(VERSION).rstrip("\n")
+    """The text of a node as `print` shows it: without the lines before it and without the metadata section."""
+    text = to_text(node, metadata=False).removeprefix(VERSION)
+    return (text.partition("\n")[2] if text.startswith("#[lengths") else text).rstrip("\n")
 
 
 def _section(references: References, metadata: bool, constants: str) -> Iterator[str]:

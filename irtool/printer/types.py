@@ -50,7 +50,7 @@ class TypeText:
         if isinstance(d, DimVar | DimExpr):
             return self.references.refer(d)
         if isinstance(d, SymbolicInt):
-            return str(d)
+            return self.references.formula(d)
         return f"{int(d)}i64" if isinstance(d, Int64) or d > _INT32 else str(d)
 
 

@@ -15,6 +15,7 @@ Equality is always a proof: `n == 8` is False, and `n % 8 == 0` is True only if 
 from __future__ import annotations
 
 from .arithmetic import SymbolicInt, extent_of, minimum, symbolic
+from .declarations import declaration, declared
 from .doubts import uncertain_equalities, uncertain_equalities_kept
 from .estimates import as_integer, samples
 from .extremes import ascending, clamp, greatest, greatest_common_divisor, holds, larger, least, maximum, smaller, upper
@@ -53,6 +54,8 @@ __all__ = [
     "bound",
     "choice_of",
     "clamp",
+    "declaration",
+    "declared",
     "estimate",
     "extent_of",
     "greatest",

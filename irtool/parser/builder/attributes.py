@@ -12,7 +12,8 @@ from ...ir.meta import MetaNode, VirtualDevice
 from ...ops.base import op, operators
 from ..literals import read_attribute_number, read_string
 from ..mistakes import NumberOutOfRange
-from .leaves import Leaves, plain_words
+from .extents import Extents
+from .leaves import plain_words
 
 _LONGEST_NUMBER = 400
 _DEVICE_FIELDS: Mapping[str, Any] = {
@@ -23,7 +24,7 @@ _DEVICE_FIELDS: Mapping[str, Any] = {
 }
 
 
-class Attributes(Leaves):
+class Attributes(Extents):
     """Builds values of attributes."""
 
     def attribute(self, v: list, s: int, e: int) -> tuple[str, Any, int, int]:
@@ -68,6 +69,9 @@ class Attributes(Leaves):
 
     def attr_name(self, v: list, s: int, e: int) -> Any:
         name = v[0]
+        extent = self.length(name)
+        if extent is not None:
+            return extent
         if name in ("None", "nullptr"):
             return None
         if name in self.constructors:

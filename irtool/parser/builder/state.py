@@ -12,6 +12,7 @@ from typing import Any
 from ...diagnostics import Diagnostic, Diagnostics, Source, Span
 from ...ir import Call, Constructor, DimVar, Expr, GlobalVar, Op, TensorType, Type, TypeData, TypeVar, Var
 from ...ops.base import Operator
+from ...symbolic_int import SymbolicInt
 from ..metadata import Metadata
 from ..mistakes import DefinedTwice
 
@@ -58,6 +59,8 @@ class State:
         self.globals: dict[str, GlobalVar] = {}
         self.type_names: dict[str, Span] = {}
         self.dim_names: dict[str, DimVar] = {}
+        self.length_names: dict[str, SymbolicInt] = {}
+        """The lengths that the text declares."""
         self.undefined: list[tuple[str, Span]] = []
         self.resembling: dict[str, list[str]] = {}
         """Variables that were visible where an undefined name was met first, and are like it."""

@@ -23,10 +23,10 @@ from ...ir.dtypes import read_dtype
 from ...ops.habits import dtype_meant
 from ..literals import read_attribute_number
 from ..mistakes import MalformedType
-from .leaves import Leaves
+from .extents import Extents
 
 
-class Types(Leaves):
+class Types(Extents):
     """Builds types."""
 
     def static_tensor(self, v: list, s: int, e: int) -> Type:
@@ -72,7 +72,10 @@ class Types(Leaves):
     def any_dim(self, v: list, s: int, e: int) -> Any:
         return ANY
 
-    def named_dim(self, v: list, s: int, e: int) -> DimVar:
+    def named_dim(self, v: list, s: int, e: int) -> Any:
+        extent = self.length(v[0])
+        if extent is not None:
+            return extent
         var = self.dim_names.get(v[0])
         if var is None:
             var = self.dim_names[v[0]] = DimVar(v[0])
