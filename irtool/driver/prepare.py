@@ -89,7 +89,7 @@ def prepare(
     if monomorphic is not module:  # copied functions are not called any more
         module = run_passes(monomorphic, "RemoveUnusedFunctions", **before)
     if is_higher_order(module):
-        module = make_first_order(module, **before)
+        module = make_first_order(run_passes(module, "ScatterTakenSlices", **before), **before)
     if is_dynamic(module) or has_dynamic_operators(module):
         module = run_passes(module, "DynamicToStatic", **before)
     if is_dynamic(module):

@@ -7,7 +7,7 @@ that runs and carries gradients from results to arguments when it is called at t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from ..ir import (
     FuncType,
     GlobalVar,
     If,
+    Let,
     Match,
     Module,
     Op,
@@ -223,16 +224,27 @@ def _type(e: Expr) -> Type:
 
 
 class _Reverse:
-    """Rewrites code on tensors into code on pairs. `bp` is the variable that holds the back-propagator's reference."""
+    """Rewrites code on tensors into code on pairs.
+
+    `bp` is the variable that holds the back-propagator's reference. `named_constants` are the constants to which `let` gives a name: the
+    rules of some operators need the values of arguments.
+    """
 
     def __init__(
-        self, module: Module, added: dict[str, Function], names: FreshVars, bp: Var, variables: dict[Var, Var]
+        self,
+        module: Module,
+        added: dict[str, Function],
+        names: FreshVars,
+        bp: Var,
+        variables: dict[Var, Var],
+        named_constants: Mapping[Expr, Constant],
     ) -> None:
         self.module = module
         self.added = added
         self.names = names
         self.bp = bp
         self.variables = variables
+        self.named_constants = named_constants
         self.memo: dict[Expr, Expr] = {}
 
     def variable(self, v: Var) -> Var:
@@ -305,7 +317,7 @@ class _Reverse:
     def function(self, e: Function) -> Steps:
         params = tuple(self.variable(p) for p in e.params)
         bp = Var("bp", BACK_PROPAGATOR)
-        inner = _Reverse(self.module, self.added, self.names, bp, self.variables)
+        inner = _Reverse(self.module, self.added, self.names, bp, self.variables, self.named_constants)
         body = yield inner.visit(e.body)
         ret = None if e.ret_type is None else reverse_type(e.ret_type)
         return Function((*params, bp), body, ret, e.type_params, e.attrs, e.span, None, e.virtual_device)
@@ -317,7 +329,9 @@ class _Reverse:
             if not isinstance(f, Function):
                 raise IrError(f"@{e.name} has no body to differentiate", e.span, code=NoGradient)
             self.added[name] = f  # a recursive function meets its own name while its body is rewritten
-            self.added[name] = yield _Reverse(self.module, self.added, self.names, self.bp, {}).function(f)
+            self.added[name] = yield _Reverse(
+                self.module, self.added, self.names, self.bp, {}, _named_constants(f)
+            ).function(f)
         return GlobalVar(name, e.span)
 
     def application(self, e: Call) -> Steps:
@@ -342,7 +356,8 @@ class _Reverse:
         inner = LetList(self.names)
         # A node of its own: the rule's expression is computed again when gradients arrive, and no closure keeps it.
         out = Call(op, plain, e.attrs, e.type_args, e.span)
-        site = GradientSite(plain, types, e.attrs, out, _type(e), _gradient(_type(e), result, inner), e.args)
+        sources = tuple(self.named_constants.get(a, a) for a in e.args)
+        site = GradientSite(plain, types, e.attrs, out, _type(e), _gradient(_type(e), result, inner), sources)
         for t, pair, grad in zip(types, value_pairs, rule(site), strict=True):
             _accumulate(t, pair, grad, inner)
         after = Function((), inner.wrap(Call(before, ())), UNIT)
@@ -358,7 +373,7 @@ class _Reverse:
         before = lets.push(RefRead(self.bp))
         inner = LetList(self.names)
         bp = inner.push(_empty_propagator())
-        again = _Reverse(self.module, self.added, self.names, bp, self.variables)
+        again = _Reverse(self.module, self.added, self.names, bp, self.variables, self.named_constants)
         copy = inner.push((yield again.visit(_typed_copy(x))))
         _transfer(_type(e), result, copy, inner)
         inner.push(Call(RefRead(bp), ()))
@@ -388,6 +403,10 @@ def _typed_copy(e: Expr) -> Expr:
     return infer_expr(refresh(e))
 
 
+def _named_constants(f: Function) -> dict[Expr, Constant]:
+    return {e.var: e.value for e in post_order(f) if isinstance(e, Let) and isinstance(e.value, Constant)}
+
+
 def _check_operators(f: Function) -> None:
     for e in post_order(f):
         if not isinstance(e, Call) or not isinstance(e.op, Op) or e.op.name == "annotation.checkpoint":
@@ -405,7 +424,7 @@ def _higher_order(f: Function, module: Module, added: dict[str, Function]) -> Fu
     names = FreshVars()
     lets = LetList(names)
     bp = lets.push(_empty_propagator(), Var(names.fresh().name, BACK_PROPAGATOR))
-    reverse = trampoline(_Reverse(module, added, names, bp, {}).visit(f))
+    reverse = trampoline(_Reverse(module, added, names, bp, {}, _named_constants(f)).visit(f))
     param_pairs = [lets.push(Tuple((p, RefCreate(call("zeros_like", p))))) for p in f.params]
     out = lets.push(Call(reverse, (*param_pairs, bp)))
     result_type = _type(f.body)

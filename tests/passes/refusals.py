@@ -62,19 +62,12 @@ CASES = [
     ("FirstOrderGradient", '#[version = "0.0.5"]\ndef @main[A](%x: A) -> A { %x }', "polymorphic"),
     ("FirstOrderGradient", main("%x", "%x: fn (float32) -> float32"), "gradients are defined for tensors"),
     ("FirstOrderGradient", main("(%x, nn.relu(%x)).1", DYNAMIC), "static shape"),
+    ("FirstOrderGradient", main('reinterpret(%x, dtype="float32")'), "no gradient"),
     ("Gradient", main("()", X), "without result"),
     ("Gradient", main("fn (%y: float32) { %y }", X), "gradients are defined for tensors"),
-    ("Gradient", main("rsqrt(%x)"), "no gradient"),
+    ("Gradient", main('reinterpret(%x, dtype="float32")'), "no gradient"),
     ("Gradient", main("let %f = nn.relu; %f(%x)"), "must be called to have a gradient"),
-    ("Gradient", main("let %f = rsqrt; %x"), "rsqrt must be called to have a gradient"),
-    (
-        "Gradient",
-        main(
-            'nn.conv2d(%x, %w, channels=4, kernel_size=[3, 3], data_layout="NHWC", kernel_layout="HWIO")',
-            "%x: Tensor[(1, 8, 8, 4), float32], %w: Tensor[(3, 3, 4, 4), float32]",
-        ),
-        "gradient of nn.conv2d is defined for NCHW",
-    ),
+    ("Gradient", main("let %f = tan; %x"), "tan must be called to have a gradient"),
     (
         "Gradient",
         main('nn.global_avg_pool2d(%x, layout="NCHW4c")', "%x: Tensor[(1, 2, 8, 8, 4), float32]"),
@@ -88,10 +81,31 @@ CASES = [
     ),
     (
         "Gradient",
-        main("take(%x, %i, axis=1, batch_dims=1)", X + ", %i: Tensor[(2, 2), int32]"),
-        "batch_dims=0 only",
+        main('scatter_elements(%x, %i, %x, axis=0, reduction="mean")', X + ", %i: Tensor[(2, 3), int32]"),
+        'for any reduction but "mean"',
     ),
-    ("Gradient", main("take(%x, %i, axis=0)", X + ", %i: Tensor[(2, 2), int32]"), "rank 0 and 1"),
+    (
+        "Gradient",
+        main(
+            "scatter_nd(%x, %i, %u)",
+            X + ", %i: Tensor[(0, 2), int32], %u: Tensor[(2, 2, 3), float32]",
+        ),
+        "index tuples of at least one index",
+    ),
+    (
+        "Gradient",
+        main(
+            "strided_set(%x, %x, %i, %j, %j)",
+            X + ", %i: Tensor[(1), int32], %j: Tensor[(2), int32]",
+        ),
+        "begin, end and strides of one length",
+    ),
+    ("Gradient", main("dyn.tile(%x, %i, reps=[])", X + ", %i: Tensor[(2), int32]"), "is defined for a constant reps"),
+    (
+        "Gradient",
+        main("slice_like(%y, %x, axes=None)", DYNAMIC + ", %y: Tensor[(8, 8), float32]"),
+        "a result of static shape",
+    ),
     ("Gradient", main("mean(%x)", DYNAMIC), "needs a static shape"),
     (
         'ConvertLayout{desired_layouts={"nn.conv2d_backward_weight": ["CHWN", "default"]}}',
@@ -244,9 +258,9 @@ CASES = [
         main(
             "@g(%x)",
             X,
-            'def @g(%a: Tensor[(2, 3), float32], Compiler="npu") -> Tensor[(2, 3), float32] { rsqrt(%a) }\n',
+            'def @g(%a: Tensor[(2, 3), float32], Compiler="npu") -> Tensor[(2, 3), float32] { reinterpret(%a, dtype="float32") }\n',
         ),
-        "rsqrt has no gradient",
+        "reinterpret has no gradient",
     ),
     ("ManifestLifetimes", main("nn.relu(if (%c) { %x } else { %x })", X + ", %c: bool"), "A-normal form"),
     (

@@ -128,68 +128,6 @@ def batch_matmul(s: GradientSite) -> list[Expr]:
     return [sum_like(parts[0], a), sum_like(parts[1], b)]
 
 
-@gradient("nn.conv2d")
-def conv2d(s: GradientSite) -> list[Expr]:
-    """A transposed convolution for the data, a correlation of data and gradient for the weight (NCHW, OIHW)."""
-    data, weight = s.args
-    attrs = s.attrs
-    if attrs.data_layout != "NCHW" or attrs.kernel_layout != "OIHW" or attrs.out_layout not in ("", "NCHW"):
-        raise IrError(
-            f"the gradient of nn.conv2d is defined for NCHW data and OIHW kernels, not {attrs.data_layout} and {attrs.kernel_layout}",
-            s.out.span,
-            code=NoGradient,
-        )
-    assert isinstance(s.type, TensorType)
-    in_hw, kernel_hw = s.shape(0)[2:], s.shape(1)[2:]
-    out_hw = list(s.type.static_shape[2:])
-    top, left, bottom, right = _four(attrs.padding)
-    around = (top + bottom, left + right)
-    reached = [
-        (o - 1) * int(t) - p + int(d) * (k - 1) + 1
-        for o, t, p, d, k in zip(out_hw, attrs.strides, around, attrs.dilation, kernel_hw, strict=True)
-    ]
-    out_dtype = attrs.out_dtype or s.dtype
-    of_data = call(
-        "nn.conv2d_transpose",
-        s.grad,
-        weight,
-        strides=attrs.strides,
-        padding=_four(attrs.padding),
-        dilation=attrs.dilation,
-        groups=attrs.groups,
-        output_padding=[i - r for i, r in zip(in_hw, reached, strict=True)],
-        kernel_layout="IOHW",
-        out_dtype=out_dtype,
-        channels=None,
-        kernel_size=None,
-    )
-    of_weight = call(
-        "nn.conv2d_backward_weight",
-        s.grad,
-        data,
-        strides=attrs.strides,
-        padding=attrs.padding,
-        dilation=attrs.dilation,
-        groups=attrs.groups,
-        channels=s.shape(1)[0] if attrs.channels is None and attrs.groups > 1 else attrs.channels,
-        kernel_size=kernel_hw,
-        data_layout=attrs.out_layout or attrs.data_layout,
-        kernel_layout=attrs.data_layout,
-        out_layout=attrs.kernel_layout,
-        out_dtype=out_dtype,
-    )
-    return [
-        g if isinstance(t, TensorType) and t.dtype == out_dtype else call("cast_like", g, x)
-        for g, x, t in zip((of_data, of_weight), s.args, s.types, strict=True)
-    ]
-
-
-def _four(padding: tuple[int, ...]) -> tuple[int, int, int, int]:
-    """Padding as top, left, bottom, right."""
-    (top, bottom), (left, right) = pad_amounts(padding, 2)
-    return top, left, bottom, right
-
-
 def _dilation(s: GradientSite) -> tuple[int, ...]:
     """The dilation of a pool as its gradient takes it: empty, as TVM writes it, for windows without gaps."""
     return () if all(d == 1 for d in s.attrs.dilation) else s.attrs.dilation

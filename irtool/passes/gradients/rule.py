@@ -53,6 +53,17 @@ class GradientSite:
         assert isinstance(self.type, TensorType)
         return self.type.dtype
 
+    @property
+    def result_shape(self) -> tuple[int, ...]:
+        """The shape of the result. Raises IrError if it is not known."""
+        if not isinstance(self.type, TensorType) or not self.type.is_static:
+            raise self.refuse(f"needs a result of static shape, not {self.type!r}")
+        return self.type.static_shape
+
+    def again(self, *args: Expr) -> Call:
+        """The call with other arguments."""
+        return Call(self.out.op, args, self.attrs)
+
     def refuse(self, reason: str) -> IrError:
         """The error of a call that the rule does not hold for: `the gradient of OPERATOR` and the reason, at the call."""
         return IrError(f"the gradient of {self.attrs.name} {reason}", self.out.span, code=NoGradient)

@@ -6,25 +6,10 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
-from ...ir import (
-    Call,
-    Constant,
-    Dim,
-    Expr,
-    Function,
-    If,
-    Let,
-    MissingData,
-    TensorType,
-    Tuple,
-    TupleGetItem,
-    TupleType,
-    Type,
-    Var,
-)
+from ...ir import Constant, Dim, Expr, TensorType, Tuple, TupleGetItem, TupleType, Type
 from ...ops.base import call, operators
 from ...ops.shape.slice import slice_array
-from ..core.arithmetic import add, multiply
+from ..core.arithmetic import multiply
 from ..core.constants import array_constant, scalar_constant, tensor_constant
 from .rule import GradientSite, gradient, zeros_like
 
@@ -225,104 +210,3 @@ def _arange_fields(start: Expr, stop: Expr, step: Expr) -> dict[str, Expr]:
     """TVM keeps the three inputs as attributes as well."""
     known = {f.name for f in operators.get("arange").fields()}
     return {k: v for k, v in (("start", start), ("stop", stop), ("step", step)) if k in known}
-
-
-@gradient("take")
-def take(s: GradientSite) -> list[Expr]:
-    """A loop over the indices that adds each slice of the gradient to where it was taken from."""
-    data, indices = s.args
-    if s.attrs.batch_dims:
-        raise s.refuse("is defined for batch_dims=0 only")
-    index_type = s.types[1]
-    assert isinstance(index_type, TensorType)
-    shape: tuple[int, ...] = s.shape()
-    grad, result = s.grad, zeros_like(data)
-    zero, one = _vector(0), _vector(1)
-    axis = s.attrs.axis
-    if axis is None:
-        axis, size = 0, 1
-        result = call("reshape", result, newshape=[-1])
-        for extent in shape:
-            size *= extent
-        shape = (size,)
-    axis = int(axis) % len(shape)
-    if index_type.dtype != "int32":
-        indices = call("cast", indices, dtype="int32")
-    if not _is_inside(s, shape[axis]):
-        indices = _brought_inside(s, indices, shape[axis])
-    if not index_type.shape:
-        count: Expr = one
-        indices = call("reshape", indices, newshape=[1])
-        grad = call("expand_dims", grad, axis=axis)
-    elif len(index_type.shape) == 1:
-        count = call("take", call("shape_of", indices, dtype="int32"), zero, axis=0)
-    else:
-        raise s.refuse("is defined for indices of rank 0 and 1 only")
-    loop = _scatter_loop(shape, s.dtype, axis, indices, grad, count, zero, one)
-    moved: Expr = TupleGetItem(Call(loop, (result, zero)), 0)
-    if s.attrs.axis is None:
-        moved = call("reshape_like", moved, data)
-    return [moved, zeros_like(s.args[1])]
-
-
-def _is_inside(s: GradientSite, extent: int) -> bool:
-    """True if the indices are known to be those of elements."""
-    known = s.sources[1] if len(s.sources) > 1 else None
-    if not isinstance(known, Constant) or isinstance(known.data, MissingData):
-        return False
-    return bool(((known.data >= 0) & (known.data < extent)).all())
-
-
-def _brought_inside(s: GradientSite, indices: Expr, extent: int) -> Expr:
-    """The indices of the elements that were taken: indices beyond the axis by the call's mode, which leaves `fast` open."""
-    if s.attrs.mode == "wrap":
-        return call("floor_mod", indices, scalar_constant(extent, "int32"))
-    return call("clip", indices, a_min=0.0, a_max=float(extent - 1)) if s.attrs.mode == "clip" else indices
-
-
-def _vector(value: int) -> Expr:
-    return call("reshape", scalar_constant(value, "int32"), newshape=[1])
-
-
-def _clamped(begin: Expr, data: Expr) -> Expr:
-    """First indices, negative ones counted from the end, and none beyond it."""
-    extents = call("slice_like", call("cast_like", call("shape_of", data, dtype="int32"), begin), begin, axes=None)
-    below = call("less", begin, call("cast_like", scalar_constant(0, "int32"), begin))
-    begin = call("where", below, add(begin, extents), begin)
-    return call("where", call("greater_equal", begin, extents), extents, begin)
-
-
-def _scatter_loop(
-    shape: tuple[int, ...], dtype: str, axis: int, indices: Expr, grad: Expr, count: Expr, zero: Expr, one: Expr
-) -> Expr:
-    """A function of (result, i) that calls itself until `i` reaches `count`."""
-    loop = Var("while_loop")
-    total = Var("data_grad", TensorType(shape, dtype))
-    i = Var("i", TensorType((1,), "int32"))
-    index = call("take", indices, i, axis=0)
-    piece = call("take", grad, i, axis=axis)
-    begin: list[Expr] = []
-    end: list[Expr] = []
-    for a, extent in enumerate(shape):
-        size = _vector(extent)
-        begin.append(zero if a != axis else index)
-        end.append(size if a != axis else add(index, one))
-    low = call("concatenate", Tuple(tuple(begin)), axis=0)
-    high = call("concatenate", Tuple(tuple(end)), axis=0)
-    ones = tensor_constant([1] * len(shape), "int32")
-    sliced = call(
-        "dyn.strided_slice",
-        total,
-        _clamped(low, total),
-        high,
-        ones,
-        begin=None,
-        end=None,
-        strides=None,
-        slice_mode="end",
-        axes=None,
-    )
-    updated = call("strided_set", total, add(sliced, piece), low, high, ones)
-    condition = call("squeeze", call("less", i, count), axis=None)
-    body = If(condition, Call(loop, (updated, add(i, one))), Tuple((total, i)))
-    return Let(loop, Function((total, i), body), loop)
