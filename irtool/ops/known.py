@@ -11,6 +11,7 @@ from ..ir.types import TensorType, TupleType, type_leaves
 from ..symbolic_int import is_known
 from .base import Operator, RelationError
 from .elements import RequiredElements, require
+from .shapes import same_shape
 
 
 class Known:
@@ -29,15 +30,22 @@ class Known:
         """The arguments have their types."""
 
     def unify(self, a: Type, b: Type) -> Type:
-        """The one that is known; RelationError if they differ."""
+        """The one that is known; RelationError if they differ, but for extents that are open."""
         known = [t for t in (a, b) if not isinstance(t, IncompleteType)]
-        if len(known) == 2 and known[0] != known[1]:
+        if len(known) == 2 and known[0] != known[1] and not _agree(*known):
             raise RelationError(f"{a} and {b} differ")
         return known[0] if known else a
 
     def require_elements(self, extents: Sequence[Dim], results: Sequence[Dim], message: str, least: int = 1) -> None:
         """RelationError if an axis surely has too few elements."""
         require(extents, results, message, least)
+
+
+def _agree(a: Type, b: Type) -> bool:
+    """True for tensors of one dtype whose shapes may be the same."""
+    if not isinstance(a, TensorType) or not isinstance(b, TensorType):
+        return False
+    return a.dtype == b.dtype and same_shape(a.shape, b.shape)
 
 
 class _Asking(Known):

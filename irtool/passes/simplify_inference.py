@@ -105,7 +105,9 @@ def _batch_norm(e: Call, data_type: TensorType) -> Expr:
 
 
 def _normalised(data: Expr, axes: tuple[int, ...], epsilon: float, dtype: str) -> Expr:
-    """`(data - mean) / sqrt(variance + epsilon)`, both taken over `axes`."""
+    """`(data - mean) / sqrt(variance + epsilon)`, both taken over `axes`; without axes each element is its own mean."""
+    if not axes:  # a reduction takes none for all of them
+        return call("zeros_like", data)
     mean = call("mean", data, axis=axes, keepdims=True, exclude=False)
     variance = call("variance", data, mean, axis=axes, keepdims=True, exclude=False, unbiased=False)
     deviation = call("sqrt", call("add", variance, scalar_constant(epsilon, dtype)))

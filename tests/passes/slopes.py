@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 import irtool
+from irtool.diagnostics import InternalError, IrError
 from irtool.ir import Constant, Expr, Function, Module, TensorType, Var
 from irtool.ops.base import call
+from irtool.passes.instruments.verifying import Verifying
 
 STEP = 1e-6
+PASSES = ("FirstOrderGradient", "ToANormalForm,Gradient")
 
 Make = Callable[..., Expr]
 
@@ -76,3 +79,24 @@ def finite_differences(module: Module, arrays: Sequence[np.ndarray], step: float
             gradient[i] = (moved[0] - moved[1]) / (2 * step)
         gradients.append(gradient)
     return gradients
+
+
+def check(case: Case, passes: tuple[str, ...] = PASSES) -> bool:
+    """Compares gradients with differences; False where the rule refuses the attributes."""
+    arrays = values(case)
+    module = weighted(case, arrays)
+    want = finite_differences(module, arrays, 1e-6)
+    for p in passes:
+        try:
+            after = irtool.run_passes(module, p, instruments=[Verifying()])
+        except InternalError:
+            raise
+        except IrError as error:
+            assert [d.code.name for d in error.diagnostics if d.code] == ["E0507"], error
+            return False
+        _, got = irtool.evaluate(after, arrays)
+        for a, g, w in zip(arrays, got, want, strict=True):
+            assert g.shape == a.shape and g.dtype == a.dtype
+            if a.dtype == np.float64 and np.isfinite(w).all():  # elsewhere there are no differences
+                np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5, err_msg=p)
+    return True

@@ -19,35 +19,11 @@ from irtool.ops.base import call
 from irtool.passes.gradients.rule import differentiable
 from irtool.passes.instruments.verifying import Verifying
 from tests.ops import cases
-from tests.passes.slopes import Case, direct, finite_differences, values, weighted
+from tests.passes.slopes import PASSES, Case, check, direct, finite_differences, values, weighted
 
 DRAWS = 5
 LARGEST = 150
 """Elements of the arguments of a case up to which differences are taken."""
-PASSES = ("FirstOrderGradient", "ToANormalForm,Gradient")
-
-
-def check(case: Case, passes: tuple[str, ...] = PASSES) -> bool:
-    """Compares gradients with differences; False where the rule refuses the attributes."""
-    arrays = values(case)
-    module = weighted(case, arrays)
-    want = finite_differences(module, arrays, 1e-6)
-    for p in passes:
-        try:
-            after = irtool.run_passes(module, p, instruments=[Verifying()])
-        except InternalError:
-            raise
-        except IrError as error:
-            assert [d.code.name for d in error.diagnostics if d.code] == ["E0507"], error
-            return False
-        _, got = irtool.evaluate(after, arrays)
-        for a, g, w in zip(arrays, got, want, strict=True):
-            assert g.shape == a.shape and g.dtype == a.dtype
-            if a.dtype == np.float64 and np.isfinite(w).all():  # elsewhere there are no differences
-                np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5, err_msg=p)
-    return True
-
-
 # ---------------------------------------------------------------------------------------------------------------- the operators' cases
 
 

@@ -13,8 +13,7 @@ import irtool
 from irtool.diagnostics import IrError
 from irtool.ir import Expr, Tuple, TupleGetItem
 from irtool.ops.base import call
-from tests.passes.slopes import Case, constant, direct, values, weighted
-from tests.passes.test_gradient_attributes import PASSES, check
+from tests.passes.slopes import PASSES, Case, check, constant, direct, values, weighted
 
 DRAWS = 6
 Draw = Callable[[random.Random], Case]
@@ -239,8 +238,8 @@ def _gather(rng: random.Random) -> Case:
 
 def _adv_index(rng: random.Random) -> Case:
     shape = shape_of(rng, 2)
-    given = [indices(rng, rng.choice(((3,), (1,), (2, 1))), -1, d) for d in shape[: rng.randint(1, 2)]]
-    return Case(lambda x, *i: call("adv_index", Tuple((x, *i))), [shape, *given])
+    positions = [indices(rng, rng.choice(((3,), (1,), (2, 1))), -1, d) for d in shape[: rng.randint(1, 2)]]
+    return Case(lambda x, *i: call("adv_index", Tuple((x, *i))), [shape, *positions])
 
 
 def _scatter(name: str, *reductions: str) -> Draw:
@@ -258,9 +257,9 @@ def _scatter(name: str, *reductions: str) -> Draw:
 def _scatter_nd(rng: random.Random) -> Case:
     shape = shape_of(rng, 2, 3)
     count, inner = rng.randint(1, 2), rng.choice(((3,), (2, 2)))
-    given = np.stack([indices(rng, inner, -1, d).astype("int64") for d in shape[:count]])
+    positions = np.stack([indices(rng, inner, -1, d).astype("int64") for d in shape[:count]])
     mode = rng.choice(("update", "add", "mul", "min", "max"))
-    return Case(direct("scatter_nd", mode=mode), [shape, given, (*inner, *shape[count:])])
+    return Case(direct("scatter_nd", mode=mode), [shape, positions, (*inner, *shape[count:])])
 
 
 def _sorted(name: str) -> Draw:

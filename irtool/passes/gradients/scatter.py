@@ -108,8 +108,8 @@ def _through(s: GradientSite, data: Expr, updates: Expr, places: _Places, meetin
     zero_count = places.put(is_none, is_zero, "add")
 
     def of_others(is_zero: Expr, factor: Expr, product: Expr, count: Expr) -> Expr:
-        wanted = call("cast", is_zero, dtype="int32")  # an element is one of the zeros, or there are none
-        return call("where", call("equal", count, wanted), divide(product, factor), zeros_like(product))
+        own_zero = call("cast", is_zero, dtype="int32")  # an element is one of the zeros, or there are none
+        return call("where", call("equal", count, own_zero), divide(product, factor), zeros_like(product))
 
     return of_others(none, own, product, zero_count), of_updates(
         of_others(zero, factor, places.get(product), places.get(zero_count))
