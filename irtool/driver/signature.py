@@ -53,6 +53,8 @@ class Signature:
         names = [p.name for p in self._params]
         self._by_name = {p.name: p for p in self._params} if len(set(names)) == len(names) else {}
         self._exact = _exact(self._params)
+        self._solved: tuple[list[Any], list[tuple[list[int], Any]], Sequence[int]] | None = None
+        """The shapes of the last inputs, and the shapes of results and the lengths that follow from them."""
         self.lengths: Lengths | None = None
         """Solves the lengths that a run decides; None for static shapes."""
         if symbols_of_step(function):
@@ -111,10 +113,14 @@ class Signature:
             arrays = list(inputs)
         else:
             return None
-        for a, (shape, dtype) in zip(arrays, exact):
+        for a, (_, dtype) in zip(arrays, exact):
             if type(a) is not np.ndarray or a.dtype is not dtype or not a.flags.carray:
                 return None
-            if a.shape != shape and (self.lengths is None or not _matches(a.shape, shape)):
+        shapes = [a.shape for a in arrays]
+        if self._solved is not None and shapes == self._solved[0]:
+            return arrays
+        for actual, (shape, _) in zip(shapes, exact):
+            if actual != shape and (self.lengths is None or not _matches(actual, shape)):
                 return None
         return arrays
 
@@ -148,9 +154,13 @@ class Signature:
             return arrays, self.outputs(), ()
         import numpy as np
 
-        lengths = self.lengths.solve([a.shape for a in arrays], values)
-        outputs = [np.empty([extent(lengths) for extent in extents], dtype) for extents, dtype in self._extents]
-        return arrays, outputs, self.lengths.passed(lengths)
+        shapes = [a.shape for a in arrays]
+        solved = self._solved
+        if values or solved is None or solved[0] != shapes:
+            lengths = self.lengths.solve(shapes, values)
+            solved = shapes, self.stored_at(lengths), self.lengths.passed(lengths)
+            self._solved = None if values else solved  # callers mostly come back with the same shapes
+        return arrays, [np.empty(shape, dtype) for shape, dtype in solved[1]], solved[2]
 
     def stored_at(self, lengths: Sequence[int]) -> list[tuple[list[int], Any]]:
         """`stored` for these lengths of the run."""

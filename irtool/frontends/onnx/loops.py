@@ -28,6 +28,7 @@ from ...ir import (
 )
 from ...ir.dims import is_number
 from ...ir.types import has_static_shapes
+from ...symbolic_int import signs
 from .invariants import lift_invariants
 from .lengths import extents_in
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
@@ -65,6 +66,8 @@ class LoopSpec:
         body: computes an iteration. It may be called several times.
         backward: of each kept result, whether the last turn's comes first.
         names: names of the loop-carried values.
+        apart: the state of the first iteration as the build knows it, which simplifies that iteration: it is computed apart if the run
+            decides how many there are. Empty: it is one like the others.
     """
 
     count: Value | None
@@ -73,6 +76,7 @@ class LoopSpec:
     body: Body
     backward: Sequence[bool] = ()
     names: Sequence[str] = field(default=())
+    apart: Sequence[Value] = ()
 
 
 def build_loop(functions: Functions, spec: LoopSpec) -> list[Value]:
@@ -197,13 +201,22 @@ class _Loop:
         again = Call(name, (*body.fields[1:], *lifted))
         final = Tuple(tuple(v.expr for v in results)) if len(results) != 1 else results[0].expr
         self.functions.define(name, own, If(body.fields[0], again, final), result)
-        first = [Value.constant(np.int64(0)), *([spec.condition or _TRUE()] if asked else [])]
-        first = [first[0], *(_scalar(v) for v in first[1:])]
-        first += [*(spec.state[k] for k in changing), *(k.start for k in stacks)]
+        first = self._first_arguments(asked is not None, changing, stacks)
         loop_results = _fields(call_function(name, [*(v.expr for v in first), *outside]), len(results))
         last = dict(zip(changing, loop_results, strict=False))
         final_values = [last[k] if k in last else spec.state[k] for k in range(len(handed))]
         return [*final_values, *loop_results[len(changing) :]]
+
+    def _first_arguments(self, is_asked: bool, changing: Sequence[int], stacks: Sequence[_Stack]) -> list[Value]:
+        """The arguments of the first call: those of iteration 0, or of iteration 1 after the first one, which is computed apart."""
+        spec = self.spec
+        if not spec.apart or is_asked or is_number(self.turns) or self.turns is None or signs(self.turns) != {1}:
+            condition = [_scalar(spec.condition or _TRUE())] if is_asked else []
+            states = [spec.state[k] for k in changing]
+            return [Value.constant(np.int64(0)), *condition, *states, *(k.start for k in stacks)]
+        turn = spec.body(Value.constant(np.int64(0)), _TRUE(), spec.apart)
+        results = [k.beginning_with(v) for k, v in zip(stacks, turn.results, strict=True)]
+        return [Value.constant(np.int64(1)), *(turn.state[k] for k in changing), *results]
 
     # -- without a function
 
@@ -291,6 +304,14 @@ class _Stack:
             number = last.call("subtract", number)
         place = number.call("reshape", newshape=[1, 1])
         return self.sofar.call("scatter_nd", place, row, mode="update")
+
+    def beginning_with(self, one: Value) -> Value:
+        """The results of turn 0, with places for the others."""
+        assert self.turns is not None
+        row = one.call("expand_dims", axis=0)
+        others = apply("zeros", shape=[self.turns - 1, *one.shape], dtype=one.dtype)
+        both = (others, row) if self.backward else (row, others)
+        return apply("concatenate", Tuple(tuple(v.expr for v in both)), axis=0)
 
 
 def widened(value: Value, t: TensorType, always: bool = False) -> Value:

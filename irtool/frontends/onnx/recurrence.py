@@ -153,7 +153,11 @@ def _run(
             new = [within.call("where", n, s) for n, s in zip(new, states, strict=True)]
         return Turn(new, [output] if with_outputs else [])
 
-    spec = LoopSpec(count, None, initial, turn, [backward] * with_outputs, names=("h", "c"))
+    apart: list[Value] = []  # a product with a state that the build knows is a constant
+    if all(v is None or v.known is not None for v in sequences.initial):
+        constant = Value.constant(np.zeros((batch, sequences.hidden), x.dtype))
+        apart = [constant if v is None else s for v, s in zip(sequences.initial, initial, strict=True)]
+    spec = LoopSpec(count, None, initial, turn, [backward] * with_outputs, names=("h", "c"), apart=apart)
     return build_loop(functions, spec)
 
 

@@ -7,6 +7,9 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError
+from irtool.driver.prepare import prepare
+from irtool.ir import Call, post_order
+from irtool.symbolic_int import symbolic
 
 onnx = pytest.importorskip("onnx")
 
@@ -101,3 +104,43 @@ def test_activations_take_their_numbers_in_order():
         irtool.from_onnx(lstm(activations=names[:3])[0])
     with pytest.raises(IrError, match="the activation Tangh is not known"):
         irtool.from_onnx(lstm(activations=["Tangh"] * 6)[0])
+
+
+@pytest.mark.parametrize("op_type", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("initial", [False, True], ids=["zeros", "given"])
+def test_steps_that_the_run_decides_begin_with_a_step_of_known_states(op_type, direction, initial):
+    """The first step has no product with the state, as in a model with a single step, and all steps are those of pinned models."""
+    rng = np.random.default_rng(1)
+    count, gates = 2 if direction == "bidirectional" else 1, {"RNN": 1, "GRU": 3, "LSTM": 4}[op_type]
+    shapes = {
+        "W": (count, gates * HIDDEN, WIDTH),
+        "R": (count, gates * HIDDEN, HIDDEN),
+        "B": (count, 2 * gates * HIDDEN),
+    }
+    shapes |= {"h": (count, BATCH, HIDDEN)} if initial else {}
+    stored = [onnx.numpy_helper.from_array(rng.standard_normal(s).astype("float32"), n) for n, s in shapes.items()]
+    helper = onnx.helper
+    inputs = ["X", "W", "R", "B", *(["", "h"] if initial else [])]
+    node = helper.make_node(op_type, inputs, ["Y", "Yh"], direction=direction, hidden_size=HIDDEN)
+    graph = helper.make_graph(
+        [node],
+        "net",
+        [helper.make_tensor_value_info("X", 1, ("steps", BATCH, WIDTH))],
+        [helper.make_tensor_value_info(n, 1, None) for n in node.output],
+        stored,
+    )
+    source = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8).SerializeToString()
+    module, weights = irtool.from_onnx(source, dims={"steps": symbolic("steps", 1, 9)})
+    for steps in (1, 2, 9):
+        pinned, same = irtool.from_onnx(source, dims={"steps": steps})
+        x = rng.standard_normal((steps, BATCH, WIDTH)).astype("float32")
+        results = [irtool.evaluate(m, {"X": x} | w) for m, w in ((module, weights), (pinned, same))]
+        for a, b in zip(*results, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    loops = [f for name, f in module.functions.items() if name != "main"]
+    assert len(loops) == count
+    # the products with all inputs are left in @main
+    optimized = prepare(module, weights)["main"]
+    products = [e for e in post_order(optimized) if isinstance(e, Call) and getattr(e.op, "name", "") == "nn.dense"]
+    assert len(products) == count * (2 if op_type == "GRU" else 1)  # its gate r times the state is no constant
