@@ -319,11 +319,14 @@ def _deferred(module: Module, options: Options, reason: str) -> Artifact:
     module = infer_types(module)
 
     def compile(special: Module) -> Artifact:
-        prepared = prepare_entries(special, options)
-        if is_dynamic(prepared):
-            lower_module(prepared, options.entries)  # names the first tensor whose shape is not known
-        with temporary_folder() as work:
-            return _deliver(emit_files(prepared, special, special, options, Path(work)), options, None)
+        try:
+            prepared = prepare_entries(special, options)
+            if is_dynamic(prepared):
+                lower_module(prepared, options.entries)  # names the first tensor whose shape is not known
+            with temporary_folder() as work:
+                return _deliver(emit_files(prepared, special, special, options, Path(work)), options, None)
+        except Undecided as doubt:
+            raise _length_error(doubt, options) from doubt
 
     return Artifact.deferred(options.name, Specializer(module, options.entries[0], compile), reason)
 

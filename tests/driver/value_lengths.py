@@ -61,6 +61,30 @@ _BOXES = np.random.RandomState(5).rand(1, 12, 4).astype("float32") * 0.5
 _BOXES[..., 2:] += _BOXES[..., :2]
 
 
+_DETECTED = np.random.RandomState(8).rand(9, 6).astype("float32")
+_DETECTED[:, 0] = np.arange(9) % 2
+_DETECTED[:, 4:] = _DETECTED[:, 2:4] + 0.4
+_MASKS = [np.zeros(9), np.arange(9) == 4, np.arange(9) % 3 > 0, np.ones(9)]
+_OF_BOXES = "%x: Tensor[(9, 6), float32], %m: Tensor[(9), float32]"
+_CHOSEN = "%b = take(%x, squeeze(argwhere(greater(%m, 0f)), axis=[1]), axis=0);"
+_VALID = "%v = vision.get_valid_counts(expand_dims(%b, axis=0), 0.3f, score_threshold=None, id_index=0, score_index=1);"
+
+
+def _boxes() -> list[dict[str, Any]]:
+    """Rows of class, score and corners, and masks that choose none of them, one, some, and all."""
+    return [{"x": _DETECTED, "m": m.astype("float32")} for m in _MASKS]
+
+
+def _suppressed(most: int, **attrs: Any) -> str:
+    every = {"force_suppress": False, "top_k": -1, "return_indices": True, "invalid_to_bottom": False, **attrs}
+    stated = ", ".join(f"{n}={v}" for n, v in every.items())
+    return f"vision.non_max_suppression(%v.1, %v.0, %v.2, {most}, 0.5f, coord_start=2, score_index=1, id_index=0, {stated})"
+
+
+def _columns(begin: int, end: int) -> str:
+    return f"strided_slice(%b, begin=[0, {begin}], end=[9, {end}], strides=[1, 1], axes=None)"
+
+
 def _main(params: str, *lines: str) -> str:
     """A function of these lines; those that name a value are `let`s."""
     named = (f"let {line}" if line.startswith("%") else line for line in lines)
@@ -193,6 +217,40 @@ NETWORKS = {
             {"b": _BOXES, "s": np.random.RandomState(6).rand(1, 2, 12).astype("float32") * k, "t": np.float32(t)}
             for k, t in ((1, 0.5), (0, 0.5), (1, 0.01), (1, 2))
         ],
+    ),
+    "valid boxes": Network(_main(_OF_BOXES, _CHOSEN, _VALID, "(%v.0, %v.1, %v.2)"), _boxes()),
+    "suppressed boxes": Network(
+        _main(
+            _OF_BOXES,
+            _CHOSEN,
+            _VALID,
+            f"({_suppressed(-1)}, {_suppressed(2, force_suppress=True, top_k=3)}, "
+            f"{_suppressed(3, return_indices=False, invalid_to_bottom=True)}, {_suppressed(-1, return_indices=False)})",
+        ),
+        _boxes(),
+    ),
+    "boxes of all classes": Network(
+        _main(
+            _OF_BOXES,
+            _CHOSEN,
+            f"%c = expand_dims({_columns(2, 6)}, axis=0);",
+            f"%s = expand_dims({_columns(0, 2)}, axis=0);",
+            "%t = transpose(%s, axes=[0, 2, 1]);",
+            "(vision.all_class_non_max_suppression(%c, %t, 3i64, 0.5f, 0.3f), "
+            'vision.all_class_non_max_suppression(%c, %t, 9i64, 0.2f, 0.3f, output_format="tensorflow"), '
+            "vision.regular_non_max_suppression(%c, %s, max_detections_per_class=4, max_detections=6, num_classes=1, "
+            "iou_threshold=0.3f, score_threshold=0.25f))",
+        ),
+        _boxes(),
+    ),
+    "regions": Network(
+        _main(
+            _OF_BOXES,
+            _CHOSEN,
+            f"%r = concatenate((zeros_like({_columns(0, 1)}), multiply({_columns(2, 6)}, 8f)), axis=1);",
+            'vision.roi_align(ones(shape=[1, 2, 8, 8], dtype="float32"), %r, pooled_size=[2, 2], spatial_scale=1f)',
+        ),
+        _boxes(),
     ),
     "branch": Network(
         _main(

@@ -72,4 +72,31 @@ CASES = {
         [(7, 1)],
         {"count_0": "<=6", "count_1": "<=6"},
     ),
+    "resize by scales": ShapeCase(
+        "dyn.image.resize2d(reshape(%x, newshape=[1, 1, 3, 4]), cast(floor(multiply(clip(%s, a_min=0f, a_max=2f), cast("
+        'reshape(3, newshape=[1]), dtype="float32"))), dtype="int64"), zeros(shape=[4], dtype="float32"))',
+        _X,
+        [(1, 1), (2, 1.5), (0, 1), (9, 9)],
+        dtype="float32",
+    ),
+    **{
+        f"upsampling, {method}{', corners' if corners else ''}": ShapeCase(
+            "dyn.nn.upsampling(reshape(%x, newshape=[1, 1, 3, 4]), take(%s, 0), take(%s, 1), scale_h=0f, scale_w=0f, "
+            f'method="{method}", align_corners={corners})',
+            _X,
+            [(1, 1), (2, 3), (1.5, 2.5), (0.5, 1), (0.4, 4), (0, 2)],
+            [(-1, 2), (1, np.nan), (np.inf, 1), (7, 1)],
+            {"count_0": "<=20", "count_1": "<=20"},
+            "float32",
+        )
+        for method, corners in (("nearest_neighbor", False), ("nearest_neighbor", True), ("bilinear", False))
+    },
+    "upsampling within bounds": ShapeCase(
+        "dyn.nn.upsampling3d(reshape(%x, newshape=[1, 1, 1, 3, 4]), 2f, clip(take(%s, 0), a_min=0f, a_max=4f), "
+        "clip(take(%s, 1), a_min=0f, a_max=3f), scale_d=0f, scale_h=0f, scale_w=0f)",
+        _X,
+        [(1, 1), (2, 3), (1.5, 2.5), (0, 9), (-3, 1)],
+        [(1, np.nan)],
+        dtype="float32",
+    ),
 }

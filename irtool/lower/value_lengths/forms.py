@@ -26,6 +26,7 @@ from ...passes.core.constants import has_data, scalar_constant, tensor_constant,
 from ...symbolic_int import SymbolicInt, Undecided, bound
 from .lengths import Lengths
 from .ranges import Range, exactly
+from .scaling import scaled
 from .sparse import filled_rows
 from .views import broadcast, expanded, reshaped, squeezed
 
@@ -262,5 +263,7 @@ _FORMS: Mapping[str, Callable[[Forms, Call], Expr | None]] = {
     "dyn.squeeze": squeezed,
     "dyn.strided_slice": _slice,
     "dyn.topk": _topk,
+    "dyn.nn.upsampling": scaled,
+    "dyn.nn.upsampling3d": scaled,
     "sparse_fill_empty_rows": filled_rows,
 }

@@ -1,7 +1,8 @@
 """Ranges of integers: lower and upper limits of the elements of tensors.
 
 The elements of small vectors, such as shapes, have a range each; those of other tensors have one in common. An element that is known as
-a formula of lengths has a range of it alone. Ranges are supersets: an operator without a rule has elements of its dtype.
+a formula of lengths has a range of it alone. Ranges are supersets: an operator without a rule has elements of its dtype. Those of floats
+have whole ends, and leave out NaN: an extent that follows from one is beyond its bounds, which a run compares.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from ...symbolic_int import SymbolicInt, Undecided, bound, interval, signs, smal
 
 _MOST = 64
 """Elements of a tensor that have a range each."""
+
+_EXACT = 1 << 24
+"""Whole numbers below are exact in float32."""
 
 _WIDTHS = {"bool": (0, 1), "uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767)}
 """The numbers of dtypes that are narrow enough to bound an extent."""
@@ -100,7 +104,9 @@ class RangeAnalysis:
             result = _whole(result) if shape is None else UNKNOWN
         if t.dtype in _WIDTHS:
             return _mapped(lambda r: _within(r, *_WIDTHS[t.dtype]), result)
-        bits = 31 if t.dtype == "int32" else 63
+        bits = 31 if t.dtype == "int32" else 24 if _is_float(t.dtype) else 63
+        if bits == 24:
+            return _mapped(lambda r: r if _is_small(r) else UNKNOWN, result)
         return _mapped(lambda r: r if _fits(r, bits) else _without_wide(r, bits), result)
 
     def _computed(self, e: Expr) -> Ranges:
@@ -170,14 +176,17 @@ def _mapped(function: Callable[[Range], Range], r: Ranges) -> Ranges:
 
 
 def _constant(e: Constant) -> Ranges:
-    if isinstance(e.data, MissingData) or np.asarray(e.data).dtype.kind not in "iub":
+    if isinstance(e.data, MissingData) or np.asarray(e.data).dtype.kind not in "iubf":
         return UNKNOWN
     data = np.asarray(e.data)
+    if data.dtype.kind == "f" and not (np.abs(data) < _EXACT).all():
+        return UNKNOWN
     if data.size > _MOST:
-        return Range(int(data.min()), int(data.max()))
+        return Range(math.floor(data.min()), math.ceil(data.max()))
     result = np.empty(data.shape, object)
     for place in np.ndindex(data.shape):
-        result[place] = exactly(int(data[place]))
+        low, high = math.floor(data[place]), math.ceil(data[place])
+        result[place] = exactly(low) if low == high else Range(low, high)
     return result
 
 
@@ -322,8 +331,13 @@ def _same_of_all(analysis: RangeAnalysis, e: Call) -> Ranges:
 def _cast(analysis: RangeAnalysis, e: Call) -> Ranges:
     source = e.args[0].checked_type
     t = e.checked_type
-    if not isinstance(source, TensorType) or not isinstance(t, TensorType) or not _is_whole(source.dtype):
+    if not isinstance(source, TensorType) or not isinstance(t, TensorType):
         return UNKNOWN
+    known = _is_whole(source.dtype) or _is_float(source.dtype)
+    if not known or (t.dtype in _WIDTHS and not _is_whole(source.dtype)):
+        return UNKNOWN
+    if _is_float(t.dtype):
+        return analysis.known[e.args[0]]
     if t.dtype == "int32":
         return _mapped(lambda r: r if _fits(r, 31) else UNKNOWN, analysis.known[e.args[0]])
     return analysis.known[e.args[0]] if t.dtype == "int64" or t.dtype in _WIDTHS else UNKNOWN
@@ -341,6 +355,16 @@ def _without_wide(r: Range, bits: int) -> Range:
 
 def _is_whole(dtype: str) -> bool:
     return dtype.startswith(("int", "uint", "bool"))
+
+
+def _is_float(dtype: str) -> bool:
+    """True for a dtype in which whole numbers below `_EXACT` are exact."""
+    return dtype in ("float32", "float64")
+
+
+def _is_small(r: Range) -> bool:
+    """True for a range of floats without large numbers, which are rounded."""
+    return all(x is None or abs(x) <= _EXACT for x in (r.least, r.most))
 
 
 def _compare(test: Callable[[int, int], bool]) -> Callable[[Range, Range], Range]:
@@ -363,6 +387,16 @@ def _compare(test: Callable[[int, int], bool]) -> Callable[[Range, Range], Range
         return exactly(int(outcomes.pop())) if len(outcomes) == 1 else Range(0, 1)
 
     return compare
+
+
+def _of_whole(rule: _Rule) -> _Rule:
+    """The rule for whole numbers; nothing is known of floats, of which a NaN is in no order."""
+
+    def apply(analysis: RangeAnalysis, e: Call) -> Ranges:
+        types = [a.checked_type for a in e.args]
+        return UNKNOWN if any(isinstance(t, TensorType) and _is_float(t.dtype) for t in types) else rule(analysis, e)
+
+    return apply
 
 
 def _truth(analysis: RangeAnalysis, e: Call) -> Ranges:
@@ -435,7 +469,10 @@ def _extreme(function: Callable[[Range, Range], Range]) -> _Rule:
 
 
 def _clip(analysis: RangeAnalysis, e: Call) -> Ranges:
-    low, high = int(e.attrs.a_min), int(e.attrs.a_max)
+    low, high = e.attrs.a_min, e.attrs.a_max
+    if isinstance(e.checked_type, TensorType) and _is_float(e.checked_type.dtype):
+        return Range(math.floor(low), max(math.ceil(high), math.floor(low) + 1))  # not one number: there may be NaN
+    low, high = int(low), int(high)
     return _mapped(lambda r: _maximum(_minimum(r, exactly(high)), exactly(low)), analysis.known[e.args[0]])
 
 
@@ -529,11 +566,12 @@ _RULES: Mapping[str, _Rule] = {
     "multiply": _of_two(_multiply),
     "floor_divide": _of_two(_divide),
     "trunc_divide": _of_two(_divide),
-    "divide": _of_two(_divide),
+    "divide": _of_whole(_of_two(_divide)),
     "minimum": _of_two(_minimum),
     "maximum": _of_two(_maximum),
     "abs": lambda analysis, e: _mapped(_absolute, analysis.known[e.args[0]]),
     "cast": _cast,
+    **dict.fromkeys(("floor", "ceil", "round", "trunc"), _same),
     "length.set": _same,
     "zeros": lambda analysis, e: exactly(0),
     "ones": lambda analysis, e: exactly(1),
@@ -559,7 +597,7 @@ _RULES: Mapping[str, _Rule] = {
         _truth,
     ),
     **{
-        name: _of_two(_compare(test))
+        name: _of_whole(_of_two(_compare(test)))
         for name, test in {
             "equal": operator.eq,
             "not_equal": operator.ne,

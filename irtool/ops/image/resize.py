@@ -205,6 +205,7 @@ class Resize(Operator):
         if self.roi is None or len(self.roi) != 2 * n:
             raise RelationError(f"roi must have {2 * n} elements")
         self.resampling().check()
+        reporter.require_elements(self.size, (), f"size is {self.size}: it must not be negative", least=0)
         shape = set_spatial(data.shape, self.layout, self.canonical, self.size)
         for axis in spatial_axes(self.layout, self.canonical):
             message = f"axis {axis} of {data} has no element to take others from"

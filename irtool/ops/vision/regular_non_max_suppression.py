@@ -123,7 +123,7 @@ class RegularNonMaxSuppression(Operator):
                         low = te.logical_not(s[b, order[j], column] >= te.const(self.score_threshold, "float32"))
                         ib.store(removed, (j,), te.cast(low, "int32"))
                     chosen = ib.local("int32", 0)
-                    limit = te.const(max(0, min(self.max_detections_per_class, count)), "int32")
+                    limit = te.const(max(0, min(self.max_detections_per_class, (1 << 31) - 1)), "int32")
                     with ib.for_(count) as j, ib.if_(te.all(removed[j].equal(0), chosen() < limit)):
                         mine = ib.let(order[j])
                         chosen.set(chosen() + 1)
