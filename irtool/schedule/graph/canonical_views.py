@@ -10,7 +10,7 @@ normalisation reads its channels as groups of channels: it would keep the convol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ...tir.expr import QUOTIENTS, Binary, Expr, Load, const, post_order
 from ...tir.forms import AnyForm, LoopForm, Steps, buffers_read, rewrite_loads
@@ -26,6 +26,8 @@ IMAGE_AXES = 4
 """The fewest axes of an image: batch, channels, rows and columns."""
 
 Shape = tuple[int, ...]
+
+IndicesOf = Callable[[Sequence[Expr], Simplifier], Sequence[Expr] | None]
 
 
 def read_canonical_views(program: Program, target: VectorTarget) -> None:
@@ -49,19 +51,28 @@ def reading_own_shape(k: Kernel, n: int, shape: Shape) -> Kernel | None:
     """The kernel with an input of another shape; None if that needs divisions."""
     b = k.inputs[n]
     own = b.replace(shape=shape)
-    stages = [_reading(f, b, own) for f in k.stages]
-    if any(f is None for f in stages):
-        return None
-    params = [own if p is b else p for p in k.params]
-    return k.with_stages([f for f in stages if f is not None], params=params)
+    return with_input(k, n, own, lambda indices, simplify: reshaped(indices, b.shape, own.shape, simplify))
 
 
-def _reading(form: AnyForm, b: Buffer, own: Buffer) -> AnyForm | None:
-    """The form with a buffer in the shape of its producer; None if that needs divisions."""
-    if b not in buffers_read(form):
-        return form
-    if isinstance(form, Steps):
-        return None
+def with_input(k: Kernel, n: int, source: Buffer, indices_of: IndicesOf) -> Kernel | None:
+    """The kernel that reads another buffer in the place of an input; None if that needs divisions.
+
+    Args:
+        indices_of: the indices of an element in `source`, by those in the input; None if there are none.
+    """
+    b = k.inputs[n]
+    stages: list[AnyForm] = []
+    for form in k.stages:
+        if b not in buffers_read(form):
+            stages.append(form)
+            continue
+        if isinstance(form, Steps) or (changed := _form_with_input(form, b, source, indices_of)) is None:
+            return None
+        stages.append(changed)
+    return k.with_stages(stages, params=[source if p is b else p for p in k.params])
+
+
+def _form_with_input(form: LoopForm, b: Buffer, source: Buffer, indices_of: IndicesOf) -> LoopForm | None:
     simplify = simplifier(form.loops, form.inner)
     fits = True
 
@@ -69,9 +80,9 @@ def _reading(form: AnyForm, b: Buffer, own: Buffer) -> AnyForm | None:
         nonlocal fits
         if e.source is not b:
             return e
-        indices = reshaped(e.indices, b.shape, own.shape, simplify)
+        indices = indices_of(e.indices, simplify)
         fits = fits and indices is not None and _divisions(indices) <= _divisions(e.indices)
-        return Load(own, tuple(indices)) if indices is not None else e
+        return Load(source, tuple(indices)) if indices is not None else e
 
     changed: LoopForm = rewrite_loads(form, read)
     return changed if fits else None

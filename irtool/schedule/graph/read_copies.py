@@ -16,15 +16,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...symbolic_int import bound
-from ...tir.expr import QUOTIENTS, Binary, Expr, Load, Var, post_order, substitution
-from ...tir.forms import LoopForm, Map, Reduction, Steps, buffers_read, rewrite_loads
+from ...tir.expr import Expr, Load, Var, substitution
+from ...tir.forms import Map, Reduction, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.program import PARAM, RESULT, TEMP, Program, RunKernel
 from ...tir.simplify import Simplifier
-from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..core.affine import depends, simplifier
-from .canonical_views import reading_own_shape
+from ..core.affine import depends
+from .canonical_views import reading_own_shape, with_input
 from .step_lists import Mentions, rewrite_step_lists
 
 Changed = dict[tuple[Kernel, Kernel, tuple[int, ...]], Kernel | None]
@@ -126,7 +125,8 @@ def _with_input(k: Kernel, n: int, shape: Sequence[int], rows: _Copy, target: Ve
     own = reading_own_shape(k, n, tuple(shape))
     if own is None or not (rows.keeps_innermost or _reads_seldom(own, n, target)):
         return None
-    return _with_source(own, n, rows)
+    source = rows.load.source.replace(name=own.inputs[n].name)
+    return with_input(own, n, source, lambda place, simplify: _indices(place, rows, simplify))
 
 
 def _reads_seldom(k: Kernel, n: int, target: VectorTarget) -> bool:
@@ -136,45 +136,7 @@ def _reads_seldom(k: Kernel, n: int, target: VectorTarget) -> bool:
     return all(isinstance(f, Reduction) and f.work < target.copied_reads * bound(b.size) for f in readers)
 
 
-def _with_source(k: Kernel, n: int, rows: _Copy) -> Kernel | None:
-    """The kernel with the source of a copy in the place of its result."""
-    b = k.inputs[n]
-    source = rows.load.source.replace(name=b.name)
-    stages = []
-    for form in k.stages:
-        if b not in buffers_read(form):
-            stages.append(form)
-            continue
-        if isinstance(form, Steps):
-            return None
-        changed = _form_with_source(form, b, source, rows)
-        if changed is None:
-            return None
-        stages.append(changed)
-    return k.with_stages(stages, params=[source if p is b else p for p in k.params])
-
-
-def _form_with_source(form: LoopForm, b: Buffer, source: Buffer, rows: _Copy) -> LoopForm | None:
-    simplify = simplifier(form.loops, form.inner)
-    divides = False
-
-    def read(e: Load) -> Expr:
-        nonlocal divides
-        if e.source is not b:
-            return e
-        indices = _indices(e.indices, rows, simplify)
-        divides = divides or _divisions(indices) > _divisions(e.indices)
-        return Load(source, indices)
-
-    changed = rewrite_loads(form, read)
-    return None if divides else changed
-
-
 def _indices(place: Sequence[Expr], rows: _Copy, simplify: Simplifier) -> tuple[Expr, ...]:
     """The indices of the element that the copy has at a place."""
     values = substitution(dict(zip(rows.loops, place, strict=True)))
     return tuple(simplify(values(i)) for i in rows.load.indices)
-
-
-def _divisions(indices: Sequence[Expr]) -> int:
-    return sum(isinstance(e, Binary) and e.op in QUOTIENTS for e in post_order(*indices))
