@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator
 
 from ..diagnostics import UsageError
-from ..infer.lengths import symbols_of_params, with_lengths
+from ..infer.lengths import symbols_of_module, symbols_of_params, with_lengths
 from ..ir import Function, Module
 from ..ir.tensor_names import state_outputs
 from ..lower.length_cases import CASES
@@ -41,7 +41,7 @@ def with_cases(
     symbols = [s for s in symbols_of_params(function) if s.choices]
     if not symbols or fresh.symbols or state_outputs(own):
         return prepared
-    every = {s: extent_of(s) for f in module.relay_functions.values() for s in symbols_of_params(f)}
+    every = {s: extent_of(s) for s in symbols_of_module(module)}
     names: list[str] = []
     functions = dict(prepared.functions)
     for values in _combinations(symbols):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..symbolic_int import at_typical, holds, is_known, nominal, upper
+from ..symbolic_int import SymbolicInt, at_typical, holds, is_known, nominal, upper
 from ..tir.kernel import part_bytes
 from ..tir.program import CONSTANT, TEMP, Fork, Loop, RunKernel, Slot, steps
 from ..tir.stmt import Buffer, Scope
@@ -53,11 +53,15 @@ class Peak:
     @property
     def text(self) -> str:
         """The most bytes in use, as a formula."""
-        texts = [
-            str(f).removeprefix("(").removesuffix(")") if str(f).startswith("(") else str(f) for f in self.formulas
-        ]
+        texts = [_without_parentheses(f) for f in self.formulas]
         shown = [*texts[:_MOST_FORMULAS], *(["…"] if len(texts) > _MOST_FORMULAS else [])]
         return texts[0] if len(texts) == 1 else f"max({', '.join(shown)})"
+
+
+def _without_parentheses(formula: int) -> str:
+    """The text of a formula; a sum as a whole has parentheses, which a line of its own does not need."""
+    is_sum = isinstance(formula, SymbolicInt) and len(formula.terms) > 1
+    return str(formula)[1:-1] if is_sum else str(formula)
 
 
 def live_buffers(body: Any) -> list[LiveBuffer]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..diagnostics import IrError
 from ..infer import infer_types
-from ..infer.lengths import symbols_of_params
+from ..infer.lengths import symbols_of_module
 from ..infer.named_extents import value_bounds
 from ..ir import (
     Call,
@@ -199,7 +199,7 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
 
 def _names_of_lengths(module: Module) -> set[str]:
     """The names of the lengths in types of parameters."""
-    return {s.name for f in module.relay_functions.values() for s in symbols_of_params(f)}
+    return {s.name for s in symbols_of_module(module)}
 
 
 def _own_name(name: str, entry: str, first: bool, entries: tuple[str, ...]) -> str:

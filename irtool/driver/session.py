@@ -183,14 +183,14 @@ class Session:
 
         Modules without lengths in their parameters wait for shapes that follow from values, and that nothing bounds.
         """
-        from ..infer.lengths import symbols_of_params
+        from ..infer.lengths import symbols_of_module
         from .prepare import UnboundedExtents
         from .refusals import located
 
         try:
             return self._files_or_doubt(source, module, work, may_wait)
         except (UnboundedExtents, Undecided) as doubt:
-            if may_wait and not any(symbols_of_params(f) for f in source.relay_functions.values()):
+            if may_wait and not symbols_of_module(source):
                 return _deferred(source, self.options, UNKNOWN_SHAPES)
             if isinstance(doubt, Undecided):
                 raise

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from ..diagnostics import IrError
 from ..infer import infer_types
 from ..infer.equal_lengths import replaced
-from ..infer.lengths import symbols_of_params, with_extents
+from ..infer.lengths import symbols_of_module, symbols_of_params, with_extents
 from ..ir import Function, Module, TensorType, Var, tuple_leaves
 from ..ir.dims import is_number
 from ..ir.expr import with_function
@@ -140,5 +140,5 @@ def _from_zero(function: Function, s: Symbol, after: int) -> Symbol:
 
 
 def _all_lengths(module: Module, changed: Mapping[Symbol, int]) -> dict[Symbol, int]:
-    symbols = {s for f in module.relay_functions.values() for s in symbols_of_params(f)}
+    symbols = symbols_of_module(module)
     return {s: changed.get(s, extent_of(s)) for s in symbols | changed.keys()}

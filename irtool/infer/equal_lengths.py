@@ -32,7 +32,7 @@ from ..symbolic_int import (
     value_at,
 )
 from .infer import infer_known_types
-from .lengths import symbols_of_params, with_extents
+from .lengths import symbols_of_module, symbols_of_params, with_extents
 
 _MOST_EQUATIONS: Final = 64
 """Equations of one module; one with more has an error that none of them mends."""
@@ -222,7 +222,7 @@ def _solved(
 
 
 def _with(module: Module, solution: Solution) -> Module:
-    symbols = {s for f in module.relay_functions.values() for s in symbols_of_params(f)}
+    symbols = symbols_of_module(module)
     return with_extents(module, {s: solution.get(s, extent_of(s)) for s in symbols | solution.keys()})
 
 

@@ -47,6 +47,11 @@ def symbols_of_params(function: Function) -> list[Symbol]:
     return list(dict.fromkeys(symbols))
 
 
+def symbols_of_module(module: Module) -> set[Symbol]:
+    """The symbols in the types of parameters of all functions."""
+    return {s for f in module.relay_functions.values() for s in symbols_of_params(f)}
+
+
 def with_lengths(module: Module, values: Mapping[Symbol, int]) -> Module:
     """The module in which each symbol is its number, in types and attributes; typed.
 

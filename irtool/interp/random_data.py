@@ -6,7 +6,7 @@ from typing import Any
 
 from ..diagnostics import IrError, Span
 from ..ir import Constructor, GlobalTypeVar, Module, Type, TypeCall
-from ..ir.types import rewrite_type, type_children
+from ..ir.types import data_name, rewrite_type, type_children
 
 _DEEPEST = 6
 """Constructors one inside the other, from which on values come to an end."""
@@ -33,7 +33,7 @@ class RandomConstructors:
         Raises:
             IrError: the type has no finite values.
         """
-        definition = self.module.type_definitions.get(_name(t))
+        definition = self.module.type_definitions.get(data_name(t))
         constructors = definition.constructors if definition is not None else ()
         heights = [self._height(c) for c in constructors]
         least = min(heights, default=_ENDLESS)
@@ -84,9 +84,3 @@ def _names(root: Type) -> list[str]:
             names.append(t.name)
         stack += type_children(t)
     return names
-
-
-def _name(t: Type) -> str:
-    whole = t.func if isinstance(t, TypeCall) else t
-    assert isinstance(whole, GlobalTypeVar)
-    return whole.name

@@ -308,6 +308,13 @@ def rebuild_type(t: Type, kids: Sequence[Type]) -> Type:
     return RefType(kids[0], t.span)
 
 
+def data_name(t: Type) -> str:
+    """The name of a data type, with arguments or without."""
+    whole = t.func if isinstance(t, TypeCall) else t
+    assert isinstance(whole, GlobalTypeVar)
+    return whole.name
+
+
 def type_leaves(root: Type) -> Iterator[Type]:
     """Every type inside `root` that holds no other type, left to right; shared types within `root` are visited once."""
     seen: set[int] = set()

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from ..diagnostics import IrError
-from ..ir import Constructor, Expr, FuncType, GlobalTypeVar, Module, RefType, TensorType, Type, TypeCall, tuple_leaves
+from ..ir import Constructor, Expr, FuncType, Module, RefType, TensorType, Type, TypeCall, tuple_leaves
+from ..ir.types import data_name
 from ..symbolic_int import SymbolicInt
 from ..tir.program import Slot
 from ..tir.region import Layout, lay_out
@@ -82,7 +83,7 @@ class Layouts:
             for layout, types in cases:
                 targets = tuple(self._numbers[x] if is_handle(x) else -1 for x in _all_leaves(types))
                 alternatives.append(Alternative(layout, tuple(map(structure_of, types)), targets))
-            data = "" if isinstance(t, RefType) else _name(t)
+            data = "" if isinstance(t, RefType) else data_name(t)
             self.types.append(ValueType(str(t).removesuffix("[]"), data, tuple(alternatives)))
 
     def _alternatives(self, t: Type, root: Type, what: Expr | None) -> list[tuple[Layout, list[Type]]]:
@@ -97,7 +98,7 @@ class Layouts:
         if isinstance(t, RefType):
             cases = [(self.of_reference(t, what), [t.value])]
         else:
-            definition = self.module.type_definitions.get(_name(t))
+            definition = self.module.type_definitions.get(data_name(t))
             if definition is None or not definition.constructors:
                 raise IrError(
                     f"a value of type {root} cannot be a parameter or a result: the type {t} has no constructors",
@@ -112,13 +113,6 @@ class Layouts:
                 code=DynamicShape,
             )
         return cases
-
-
-def _name(t: Type) -> str:
-    """The name of a data type."""
-    whole = t.func if isinstance(t, TypeCall) else t
-    assert isinstance(whole, GlobalTypeVar)
-    return whole.name
 
 
 def _leaves(types: Sequence[Type], what: Expr | None) -> list[tuple[Sequence[int], str]]:

@@ -81,3 +81,18 @@ def test_values_in_one_place_count_once() -> None:
     peak = peak_of([a, b, c])
     assert peak is not None and (peak.step, peak.nbytes, peak.text) == (1, 704, "704")
     assert peak_of([]) is None
+
+
+def test_the_parentheses_of_a_sum_are_left_out_and_those_of_a_product_stay() -> None:
+    n = extent_of(Symbol("n", 1, 64))
+    quarters = (n + 3) // 4
+
+    def text(formula: int) -> str:
+        peak = peak_of([LiveBuffer("a", "int8", (), 0, formula, 0, 0)])
+        assert peak is not None
+        return peak.text
+
+    assert text(quarters * quarters) == str(quarters * quarters)
+    assert text(n * quarters) == str(n * quarters)
+    assert f"({text(4 * n + 64)})" == str(4 * n + 64)
+    assert text(4 * n) == "4 * n"
