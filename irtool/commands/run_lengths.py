@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..symbolic_int import Symbol, symbol_of
+from ..symbolic_int import Symbol
 
 if TYPE_CHECKING:
     from ..ir import Function
@@ -13,16 +13,9 @@ if TYPE_CHECKING:
 
 def known_lengths(function: Function, arrays: Mapping[str, Any]) -> dict[Symbol, int]:
     """The lengths that arrays of parameters have; the greatest ones, or usual ones without bounds, where no array says them."""
-    from ..infer.lengths import symbols_of_params
-    from ..ir import TensorType
+    from ..infer.lengths import lengths_of_arrays, symbols_of_params
 
-    values: dict[Symbol, int] = {}
-    for p in function.params:
-        t, shape = p.checked_type or p.type_annotation, getattr(arrays.get(p.name), "shape", ())
-        if isinstance(t, TensorType) and len(shape) == len(t.shape):
-            for d, size in zip(t.shape, shape, strict=True):
-                if isinstance(d, int) and (s := symbol_of(d)) is not None:
-                    values.setdefault(s, size)
+    values = lengths_of_arrays({p: arrays[p.name] for p in function.params if p.name in arrays})
     return {s: values.get(s, s.typical) for s in symbols_of_params(function)}
 
 

@@ -26,7 +26,7 @@ from ..ir.rewrite import with_binders
 from ..ir.tensor_names import INPUT_SHAPES
 from ..ir.types import type_leaves
 from ..ir.untyped import untyped
-from ..symbolic_int import Symbol, SymbolicInt, symbols_of, value_at
+from ..symbolic_int import Symbol, SymbolicInt, symbol_of, symbols_of, value_at
 from ..tir.lengths import nest_with_lengths
 from ..tir.stmt import PrimFunc
 from .infer import infer_types
@@ -50,6 +50,18 @@ def symbols_of_params(function: Function) -> list[Symbol]:
 def symbols_of_module(module: Module) -> set[Symbol]:
     """The symbols in the types of parameters of all functions."""
     return {s for f in module.relay_functions.values() for s in symbols_of_params(f)}
+
+
+def lengths_of_arrays(arrays: Mapping[Var, Any]) -> dict[Symbol, int]:
+    """The lengths that arrays of parameters have, each from the first axis that is it alone."""
+    lengths: dict[Symbol, int] = {}
+    for p, array in arrays.items():
+        t, shape = p.checked_type or p.type_annotation, getattr(array, "shape", ())
+        if isinstance(t, TensorType) and len(shape) == len(t.shape):
+            for d, size in zip(t.shape, shape, strict=True):
+                if isinstance(d, int) and (s := symbol_of(d)) is not None:
+                    lengths.setdefault(s, size)
+    return lengths
 
 
 def with_lengths(module: Module, values: Mapping[Symbol, int]) -> Module:

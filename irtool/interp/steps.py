@@ -7,7 +7,7 @@ from typing import Any
 
 from ..deferred import np
 from ..diagnostics import IrError
-from ..infer.lengths import symbols_of_params, with_lengths
+from ..infer.lengths import lengths_of_arrays, symbols_of_params, with_lengths
 from ..ir import Function, Module, TensorType, Var
 from ..ir.dtypes import numpy_dtype
 from ..ir.mistakes import ValueDoesNotFit
@@ -62,14 +62,7 @@ class Steps:
 
     def _lengths(self, inputs: Mapping[Var, Any]) -> dict[Symbol, int]:
         """The lengths of a step: those of the states, and those that its inputs have."""
-        lengths = dict(self._positions.values)
-        for p, value in inputs.items():
-            t, shape = p.checked_type or p.type_annotation, getattr(value, "shape", ())
-            if isinstance(t, TensorType) and len(shape) == len(t.shape):
-                for d, size in zip(t.shape, shape, strict=True):
-                    if isinstance(d, int) and (s := symbol_of(d)) is not None:
-                        lengths.setdefault(s, size)
-        return lengths
+        return {**lengths_of_arrays(inputs), **self._positions.values}
 
     def _module(self, lengths: Mapping[Symbol, int]) -> Module:
         """The module at these lengths."""
