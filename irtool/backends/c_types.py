@@ -49,6 +49,11 @@ def bare(text: str) -> str:
     return text.inside if isinstance(text, Enclosed) else text
 
 
+def byte_count(size: int) -> str:
+    """A number of bytes, a formula or a number, as a `size_t`."""
+    return f"(size_t){enclose(str(size))}" if isinstance(size, SymbolicInt) else f"{size}u"
+
+
 def literal(value: int | float, dtype: str) -> str:
     """A constant of the value type, or the formula of an extent."""
     if isinstance(value, SymbolicInt):

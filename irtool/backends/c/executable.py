@@ -15,12 +15,12 @@ from ...tir.errors import (
     VALUE_ERROR,
     VALUES_FULL_ERROR,
 )
-from ..c_types import stored_type
+from ..c_types import byte_count, stored_type
 from ..interface.entry import EntryPoint
 from ..interface.names import sanitize
 from ..interface.values import VARIABLE
 from . import static_memory
-from .file_steps import Tensor, byte_count, read_and_write_steps, take_steps, written_bytes
+from .file_steps import Tensor, read_and_write_steps, take_steps, written_bytes
 from .runs import outside
 
 _ERRORS = {
@@ -117,7 +117,9 @@ def _run_once(name: str, entry_point: EntryPoint, tensors: Sequence[Tensor], err
     entry = entry_point.function
     lines = ["  if (!read_values(argv[next++])) return 3;"] if entry.takes_values else []
     lines += [
-        f"  if (!transfer(argv[next++], 0, {n}, {byte_count(s)})) return 3;" for n, s, mode in tensors if mode == "rb"
+        f"  if (!transfer(argv[next++], 0, {n}, {byte_count(s.nbytes)})) return 3;"
+        for n, s, mode in tensors
+        if mode == "rb"
     ]
     memory, possible = ([VARIABLE], [*errors, *_OF_VALUES]) if entry.values is not None else ([], [*errors])
     lines += [

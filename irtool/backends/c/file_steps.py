@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...symbolic_int import SymbolicInt
 from ...tir.dtypes import itemsize
 from ...tir.program import HostFunction, Slot
-from ..c_types import enclose
+from ..c_types import byte_count
 from ..interface.entry import EntryPoint
 
 Tensor = tuple[str, Slot, str]
@@ -52,7 +51,7 @@ def take_steps(entry: EntryPoint, tensors: Sequence[Tensor]) -> list[str]:
     for k, tensor in enumerate(values):
         n = tensors.index(tensor)
         lines += [
-            f"    got = transfer(argv[first + {n}], files[{n}], 0, {tensor[0]}, {byte_count(tensor[1])});",
+            f"    got = transfer(argv[first + {n}], files[{n}], 0, {tensor[0]}, {byte_count(tensor[1].nbytes)});",
             "    if (got < 0) return 3;",
             *(
                 ["    more = got;"]
@@ -81,11 +80,6 @@ def written_bytes(f: HostFunction, n: int) -> str:
     """The bytes of a result in C, after a run: those of its elements where values decide its extents."""
     s = f.results[n]
     if n not in f.extents_of:
-        return byte_count(s)
+        return byte_count(s.nbytes)
     extents = f"out{len(f.results) - len(f.extents_of) + list(f.extents_of).index(n)}"
     return " * ".join([f"{itemsize(s.dtype)}u", *(f"(size_t){extents}[{k}]" for k in range(len(s.shape)))])
-
-
-def byte_count(s: Slot) -> str:
-    """The bytes of a tensor in C, for the lengths of the run."""
-    return f"(size_t){enclose(str(s.nbytes))}" if isinstance(s.nbytes, SymbolicInt) else f"{s.nbytes}u"

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...symbolic_int import is_known
 from ...tir.errors import WORKSPACE_ERROR
 from ...tir.pools import locate
 from ...tir.program import HostFunction
+from ..c_types import byte_count
 
 ARENA, END, POOLS = "arena", "arena_end", "pools"
 """Names, within a function, of its memory."""
@@ -55,4 +55,4 @@ class Frame:
         size = self.function.frame_bytes
         if not size or self.function.in_pools:
             return ""
-        return f"  if ((size_t)({END} - {ARENA}) < {f'{size}u' if is_known(size) else f'(size_t)({size})'}) return {WORKSPACE_ERROR};"
+        return f"  if ((size_t)({END} - {ARENA}) < {byte_count(size)}) return {WORKSPACE_ERROR};"

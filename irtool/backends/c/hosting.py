@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...symbolic_int import SymbolicInt
 from ...tir.conditions import LengthCondition
 from ...tir.errors import VALUE_ERROR
 from ...tir.program import (
@@ -27,7 +26,7 @@ from ...tir.program import (
     steps,
 )
 from ...tir.region import Collect, RegionStep
-from ..c_types import enclose, stored_type
+from ..c_types import byte_count, stored_type
 from ..interface.names import Identifiers
 from .frame import ARENA, END, POOLS, Frame
 from .region import BEFORE, LIMIT, REGION, write_step
@@ -129,7 +128,12 @@ class HostWriter:
                 lines.append(f"{pad}return {s.code};")
             elif isinstance(s, RegionStep):
                 region_lines = write_step(
-                    s, self._place, lambda x: _bytes(x.resolve().nbytes), self.next_body, self.names.fresh, self.collect
+                    s,
+                    self._place,
+                    lambda x: byte_count(x.resolve().nbytes),
+                    self.next_body,
+                    self.names.fresh,
+                    self.collect,
                 )
                 lines += [pad + line for line in region_lines]
             elif isinstance(s, SetLengths):
@@ -137,7 +141,7 @@ class HostWriter:
             elif isinstance(s, CopySlot):
                 if not s.is_in_place:
                     lines.append(
-                        f"{pad}memcpy({self._place(s.target)}, {self._place(s.source)}, {_bytes(s.target.nbytes)});"
+                        f"{pad}memcpy({self._place(s.target)}, {self._place(s.source)}, {byte_count(s.target.nbytes)});"
                     )
             elif isinstance(s, Branch):
                 lines.append(f"{pad}if ({self._condition(s.cond)}) {{")
@@ -216,10 +220,6 @@ def _set_lengths(s: SetLengths, values: str) -> list[str]:
         n = symbol.name
         lines += [f"{n} = {values}[{place}];", f"if ({n} < {symbol.low} || {n} > {symbol.high}) return {VALUE_ERROR};"]
     return lines
-
-
-def _bytes(count: int) -> str:
-    return f"(size_t){enclose(str(count))}" if isinstance(count, SymbolicInt) else f"{count}u"
 
 
 def _switch(s: Switch, depth: int) -> list[tuple[Any, int]]:

@@ -9,9 +9,9 @@ from ...schedule.graph.threads import shared_loops
 from ...selection.nests import computes_in_floats
 from ...selection.regions import Regions
 from ...selection.teams import Barrier, EachThread, OneThread, Shared
-from ...symbolic_int import is_known
 from ...tir.kernel import Kernel
 from ...tir.stmt import For, Stmt
+from ..c_types import byte_count
 from ..formulas.support import THREAD_NUMBER
 from .code import CodeBuilder, Directive
 from .denormals import BEGIN_REGION, BEGIN_THREAD, END_REGION, END_THREAD
@@ -53,7 +53,7 @@ class Threads:
         if self.regions.most_threads == 1 or not (self.in_team or self.regions.are_there):
             return ""
         number = f"{WORKER}->number" if self.in_team else self._expressions.helper(THREAD_NUMBER)
-        return f" + (size_t){number} * " + (f"{size}u" if is_known(size) else f"(size_t)({size})")
+        return f" + (size_t){number} * " + byte_count(size)
 
     # -- in a team -----------------------------------------------------------------------------------------------------
 

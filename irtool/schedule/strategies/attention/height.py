@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from ....symbolic_int import bound, samples
 from ....tir.vector_target import VectorTarget
@@ -26,7 +26,7 @@ def rank_heights(count: int, extent: int, columns: int, width: int, target: Vect
     if most * row > target.scratch_bytes and count < 4:  # threads share tiles
         most = min(most, max(REUSE, extent // (4 * target.least_parts)))
 
-    @lru_cache(None)
+    @cache
     def cycles(rows: int, columns: int) -> float:
         """The cycles of the products of `rows` rows with a key."""
         if not rows:
