@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .plugin import load_plugins
     from .printer import to_text
     from .quantization import QuantizeOptions, quantize
+    from .training import TrainOptions, TrainStep, train_step
 
 _WHERE = {
     "parse_expr": ".parser",
@@ -58,6 +59,9 @@ _WHERE = {
     "load_plugins": ".plugin",
     "quantize": ".quantization.quantizing",
     "QuantizeOptions": ".quantization.options",
+    "TrainOptions": ".training.options",
+    "TrainStep": ".training.step",
+    "train_step": ".training.step",
     "ConversionWarning": ".diagnostics",
     "IrError": ".diagnostics",
     "Diagnostic": ".diagnostics",
@@ -73,6 +77,8 @@ __all__ = [
     "PassContext",
     "QuantizeOptions",
     "Target",
+    "TrainOptions",
+    "TrainStep",
     "__version__",
     "build",
     "create_schedule",
@@ -89,6 +95,7 @@ __all__ = [
     "structural_equal",
     "structural_hash",
     "to_text",
+    "train_step",
 ]
 
 

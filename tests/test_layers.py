@@ -47,6 +47,7 @@ LAYERS = [
     ("tune",),
     ("benchmark",),
     ("quantization",),
+    ("training",),
     ("reduction",),
     ("exports",),
     ("relay",),

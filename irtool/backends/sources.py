@@ -30,9 +30,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class InstanceMemory:
-    """The bytes of an instance of a network with states, and of a saved one."""
+    """The bytes of an instance of a network with states, and of a saved one.
+
+    Attributes:
+        offsets: the places of the states in it, in order, in bytes.
+    """
 
     nbytes: int
+    offsets: tuple[int, ...]
 
     @property
     def saved_bytes(self) -> int:

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OnnxInput:
-    """A model in a file, or in `data` where it came through a pipe."""
+    """A model in a file, or in `data` where it came through a pipe; with `training`, imported for a training step."""
 
     name: str
     data: bytes | None = None
+    training: bool = False
 
     @property
     def has_weights(self) -> bool:
@@ -35,7 +36,7 @@ class OnnxInput:
 
         content = digest(self.name) if self.data is None else hashlib.sha256(self.data).hexdigest()
         files = [(path, digest(path)) for path in external_files(self.load())] if self.data is None else []
-        return self.name, content, files, metadata.version("onnx")
+        return self.name, self.training, content, files, metadata.version("onnx")
 
     def load(self) -> Any:
         """The model as the front end sees it. Raises IrError if the file is no model."""
@@ -77,6 +78,7 @@ class OnnxInput:
                 progress=step,
                 say=diagnostics.append,
                 open_extents=not is_settled,
+                training=self.training,
             )
         # arrays of inputs take the place of defaults
         anew = known.other_weights.keys() | {n for n in param_facts.values if n in defaults}

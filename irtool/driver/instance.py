@@ -37,6 +37,7 @@ class Instance:
         self._function = function
         self._saved_bytes: int = report["saved_bytes"]
         self._lengths = len(report.get("state_lengths", ()))
+        self._states: Sequence[Mapping[str, Any]] = report["states"]
         self._arena_bytes: int = report["arena_bytes"]
         # Of 64-bit words: aligned for every dtype.
         self._memory = np.zeros(-(-report["instance_bytes"] // 8), np.uint64)
@@ -64,6 +65,28 @@ class Instance:
             arrays, outputs, lengths = signature.call(inputs, self._memory[: self._lengths].tolist())
             self._serving.step(self._address, arrays, outputs, self._function, lengths)
         return signature.result(outputs)
+
+    def values(self) -> dict[str, Any]:
+        """The states by name, as new arrays: of a training step, its trained weights among them.
+
+        Raises UsageError for states whose shapes are lengths.
+        """
+        import numpy as np
+
+        from ..ir.dtypes import numpy_dtype
+
+        if self._lengths:
+            names = ", ".join(s["name"] for s in self._states)
+            raise UsageError(f"the shapes of states are lengths, and give no arrays: {names}")
+        memory = self._memory.view(np.uint8)
+        with self._lock:
+            return {
+                s["name"]: memory[s["offset"] : s["offset"] + s["bytes"]]
+                .view(numpy_dtype(s["dtype"]))
+                .reshape(s["shape"])
+                .copy()
+                for s in self._states
+            }
 
     def reset(self) -> None:
         """Begins anew: states get their first values."""

@@ -135,6 +135,8 @@ def _states(entry: EntryPoint) -> dict[str, Any]:
     """The tensors that an instance keeps, and the bytes of an instance and of a saved one."""
     if not entry.function.states:
         return {}
+    instance = entry.instance
+    offsets = instance.offsets if instance is not None else [None] * len(entry.function.states)
     states = [
         {
             "name": s.name,
@@ -143,10 +145,10 @@ def _states(entry: EntryPoint) -> dict[str, Any]:
             "dtype": s.slot.dtype,
             "bytes": entry.function.elements_of(s) * dtypes.itemsize(s.slot.dtype),
             "copied": s.is_copied,
+            "offset": offset,
         }
-        for s in entry.function.states
+        for s, offset in zip(entry.function.states, offsets, strict=True)
     ]
-    instance = entry.instance
     return {
         "states": states,
         "instance_bytes": instance.nbytes if instance is not None else sum(s["bytes"] for s in states),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from ..diagnostics import IrError, placing
@@ -29,7 +30,7 @@ from .core.base import ModulePass, register_pass
 from .core.context import PassContext
 from .core.let_binding import FreshVars, LetList
 from .core.mistakes import NoGradient
-from .gradients.rule import GradientSite, rule_of
+from .gradients.rule import GradientRule, GradientSite, rule_of
 
 Steps = Generator[Any, Any, Any]
 
@@ -73,11 +74,15 @@ def gradient_type(f: Function) -> Type | None:
     return TupleType((f.ret_type, TupleType(tuple(types))))
 
 
-def differentiate(f: Function) -> Function:
-    """The function that returns `f`'s result and the gradients with respect to its parameters."""
+def differentiate(f: Function, rules: Mapping[str, GradientRule] = MappingProxyType({})) -> Function:
+    """The function that returns `f`'s result and the gradients with respect to its parameters.
+
+    Args:
+        rules: rules for operators, by name, in the place of the registered ones.
+    """
     if f.type_params:
         raise IrError("gradients of polymorphic functions are not defined", f.span, code=NoGradient)
-    body = _ReverseMode().run(f)
+    body = _ReverseMode(rules).run(f)
     return Function(f.params, body, gradient_type(f), (), f.attrs, f.span, None, f.virtual_device)
 
 
@@ -104,7 +109,8 @@ class _Value:
 
 
 class _ReverseMode:
-    def __init__(self) -> None:
+    def __init__(self, rules: Mapping[str, GradientRule]) -> None:
+        self.rules = rules
         self.names = FreshVars()
         self.lets = LetList(self.names)
         self.backward: list[Callable[[], None]] = []
@@ -214,7 +220,7 @@ class _ReverseMode:
     def operator(self, e: Call) -> Steps:
         op = e.op
         assert isinstance(op, Op)
-        rule = rule_of(e)
+        rule = self.rules.get(op.name) or rule_of(e)
         if rule is None:
             raise IrError(f"operator {op.name} has no gradient", e.span, code=NoGradient)
         arguments: list[_Value] = []

@@ -105,7 +105,14 @@ def instance_of(function: HostFunction, name: str, variable: str) -> Instance | 
         fields.append(field)
         end = field.offset + field.nbytes
     size = -(-end // alignment) * alignment
-    return Instance(size, name=name, variable=variable, fields=tuple(fields), lengths=tuple(lengths))
+    return Instance(
+        size,
+        tuple(f.offset for f in fields),
+        name=name,
+        variable=variable,
+        fields=tuple(fields),
+        lengths=tuple(lengths),
+    )
 
 
 def declare_instance(i: Instance) -> list[str]:

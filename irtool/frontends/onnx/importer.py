@@ -51,6 +51,7 @@ def from_onnx(
     progress: Callable[[int, int], None] | None = None,
     say: Callable[[Diagnostic], None] | None = None,
     open_extents: bool = False,
+    training: bool = False,
 ) -> tuple[Module, dict[str, np.ndarray]]:
     """The module of an ONNX model, and the values of those parameters of `@main` that are weights.
 
@@ -64,7 +65,9 @@ def from_onnx(
     initializers are constants in the text instead. Names are those of the model, with what Relay's names cannot have
     replaced by `_`; the attribute `output_tensor_names` of `@main` has those of the outputs, and `input_tensor_names` those of
     the inputs where one was replaced. `progress` is called with the
-    number of nodes that are done, and of all, and `say` with warnings; without it these are warnings of Python.
+    number of nodes that are done, and of all, and `say` with warnings; without it these are warnings of Python. With `training`, batch
+    normalizations and dropouts are `nn.batch_norm` and `nn.dropout` in any mode, for `irtool.training.train_step`, and weights of one
+    element are parameters, too.
 
     Raises IrError with everything that has no form in Relay, or is damaged; UsageError for a shape of an unknown input, and where the package `onnx` is missing.
     """
@@ -85,7 +88,9 @@ def from_onnx(
                     model, {*known_shapes, *values}, conversion_with(known_shapes, known_dims, values), say
                 )
             module, weights = _run(
-                _Importer(model, known_shapes, known_dims, constants, values, progress, say, open_extents)
+                _Importer(
+                    model, known_shapes, known_dims, constants, values, progress, say, open_extents, training=training
+                )
             )
             return with_value_bounds(module, "main", counted_dims(model, known_dims))[0], weights
     finally:
@@ -159,7 +164,10 @@ class _Importer:
         progress: Callable[[int, int], None] | None,
         say: Callable[[Diagnostic], None] | None,
         open_extents: bool,
+        *,
+        training: bool = False,
     ) -> None:
+        self.training = training
         self.model = model
         self.constants = constants
         self.dims = dims
@@ -201,6 +209,7 @@ class _Importer:
         importer = GraphImporter(
             self.model, scope, self.model.opsets, self.failures, progress=self._step, may_wait=self.open_extents
         )
+        importer.functions.training = self.training
         for i in graph.inputs:
             for axis, d in enumerate(i.type.tensor_type.shape.dim if i.name in params else ()):
                 if d.dim_param:
@@ -269,7 +278,8 @@ class _Importer:
         array, dtype = initializer_array(proto, self.model), initializer_dtype(proto)
         name = proto.values.name if hasattr(proto, "indices") else proto.name
         may_be_given = dtype.startswith(("float", "bfloat")) and name in self.given_anew
-        small = (array.size <= 1 and not may_be_given) or (
+        is_number = array.ndim == 0 if self.training else array.size <= 1
+        small = (is_number and not may_be_given) or (
             array.dtype.kind in "iub" and array.ndim <= 1 and array.size <= _SMALL
         )
         if self.constants or small:

@@ -23,6 +23,7 @@ class Functions:
         budget: elements that constant evaluation may produce, in all graphs together.
         impossible: the nodes with a branch that cannot be computed with the given shapes, each with the reason.
         unseeded: how many numbers these have been given in place of seeds.
+        training: whether layers that are others in training keep their operators.
     """
 
     def __init__(self, taken: Collection[str] = ()) -> None:
@@ -34,6 +35,7 @@ class Functions:
         self.numbered: dict[Node, tuple[str, ...]] = {}
         self.impossible: dict[Node, IrError] = {}
         self.unseeded = 0
+        self.training = False
         self._taken = set(taken)
         self.budget = FoldingBudget()
         self._count = 0

@@ -74,6 +74,8 @@ class BatchNormalization(OnnxOperator):
         momentum: float = 0.9,
         training_mode: int = 0,
     ) -> Result:
+        if training_mode and self.graph.functions.training:
+            return [normalize_batch(x, scale, b, input_mean, input_var, epsilon), input_mean, input_var]
         if training_mode:
             return _by_own_statistics(x, scale, b, input_mean, input_var, epsilon, momentum)
         return normalize_batch(x, scale, b, input_mean, input_var, epsilon)
