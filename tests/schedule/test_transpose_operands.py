@@ -162,3 +162,19 @@ def test_gradients_of_weights_stay_one_operator_in_builds_only() -> None:
     legalized = irtool.run_passes(m, "Legalize", config={WEIGHT_GRADIENTS: True})
     assert "nn.conv2d_backward_weight" in irtool.to_text(legalized)
     assert [k["name"] for k in irtool.build(m).report["kernels"]] == ["tvmgen_default_fused_nn_conv2d_backward_weight"]
+
+
+@pytest.mark.parametrize("channels", [128, 512])
+def test_small_images_with_many_channels_fill_lines_of_the_gradient(channels: int) -> None:
+    """Lanes along the output channels would lie 9 * channels elements apart, in two sets of the cache."""
+    body = BACKWARD.format(3, ", padding=[1, 1]")
+    shape = (8, channels, 2, 2)
+    m = irtool.infer_types(
+        irtool.parse(f"{V}def @main(%x: Tensor[{shape}, float32], %y: Tensor[{shape}, float32]) {{ {body} }}")
+    )
+    (kernel,) = irtool.build(m, emit="tir", target="c{mcpu=x86-64-v4}").report["kernels"]
+    last = kernel["stages"][-1]
+    assert last["strategy"] == "register_tile" and "vector axis ax1" in last["reason"]
+    assert all(
+        p.index("ax0_o") < p.index("ax2") for p in last["primitives"] if p.startswith("reorder") and "ax0_o" in p
+    )

@@ -42,6 +42,10 @@ STRIP_BYTES = 512
 SCATTERED_STORE = 8
 """Cycles to store a result alone, in a line whose other elements are stored much later. 2026-11-27; 2 was assumed before."""
 
+CROWDED_STORE = 8 * SCATTERED_STORE
+"""The same where the lines of a tile are in so few sets of the L1 cache that each visit fetches its lines from the second cache and writes others
+back: 70 together with a line that is read beside it. Gradients by weights of 512 x 512 x 3 x 3, EPYC, AVX-512, 2026-11-30."""
+
 SHUFFLED_READ = 3
 """Loads whose time a vector of every second or third element takes: two or three, and shuffles. Inherited."""
 

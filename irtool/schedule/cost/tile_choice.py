@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd, prod
 
-from ...symbolic_int import estimate
+from ...symbolic_int import bound, estimate
 from ...tir.dtypes import itemsize
 from ...tir.expr import Call, Expr, Select, Var, post_order
 from ...tir.int8_dot import LONG_DOTS
@@ -19,6 +20,7 @@ from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Loop, Reduction, substituted
 from .machine import (
     CACHE_WAY,
+    CROWDED_STORE,
     GATHERED_ELEMENT,
     SCATTERED_STORE,
     SECOND_CACHE_SHARE,
@@ -130,7 +132,11 @@ def _plan_along(
     # Python multiplies and divides floats by the `int` of a formula, whatever lengths that stands for.
     cycles = tile_cost(rows, vectors, tile, target, together, windows) * int(whole + pieces) / int(extent)
     shared_rows = tile.rows if shared else 1
-    cycles += scattered * _scattered_cycles(split, row, target) / max(1, int(prod(n for _, n in r.inner)))
+    updates = max(1, int(prod(n for _, n in r.inner)))
+    late = (
+        _fetch_cycles(split, n, row, tile, target) / updates - cycles
+    )  # lines are fetched while the next tile is computed
+    cycles += scattered * max(GATHERED_ELEMENT / updates, late)
     cycles += apart * SHUFFLED_READ / target.loads / lanes / shared_rows + assembled * GATHERED_ELEMENT / shared_rows
     return TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), cycles, shared, again)
 
@@ -198,17 +204,62 @@ def _scattered(split: Reduction, inner: Var) -> int:
     return sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
 
 
-def _scattered_cycles(split: Reduction, row: int | None, target: VectorTarget) -> float:
-    """Cycles to store one element of a vector.
+def _fetch_cycles(split: Reduction, n: int, row: int | None, tile: Tile, target: VectorTarget) -> float:
+    """Cycles to fetch the lines of scattered results, for each of these; 0 if lines stay in the L1 cache until they are full.
 
-    It is the cost of extracting the element if the other rows of its tile are near, or if lines stay in the L1 cache until they
-    are full.
+    Otherwise a line is fetched for each visit of a tile, which stores as many of its elements as neighbouring rows have.
     """
     simplify = simplifier(split.loops, split.inner)
-    positions = [] if row is None else [s.buffer.offset(s.indices) for s in split.stores]
-    is_contiguous = bool(positions) and all(stride(simplify, p, split.loops[row or 0][0]) == 1 for p in positions)
-    near = sum(b.nbytes for b in {s.buffer for s in split.stores}) <= target.l1_cache_bytes
-    return GATHERED_ELEMENT if is_contiguous or near else SCATTERED_STORE
+    cycles = 0.0
+    for s in split.stores:
+        place, size = s.buffer.offset(s.indices), itemsize(s.buffer.dtype)
+        rows = 1 if row is None or stride(simplify, place, split.loops[row][0]) != 1 else tile.rows
+        if s.buffer.nbytes > target.l1_cache_bytes:
+            visit = _visit_of_line(split, n, row, tile, place, size, target)
+            cycles = max(cycles, visit / min(rows, CACHE_LINE // size))
+    return cycles
+
+
+def _visit_of_line(
+    split: Reduction, n: int, row: int | None, tile: Tile, place: Expr, size: int, target: VectorTarget
+) -> float:
+    """Cycles to fetch a line of results for a tile; 0 if it is in the L1 cache until loops inside of that over tiles have filled it.
+
+    Args:
+        n: the loop over vectors.
+        place: the offset of a result, and `size` the bytes of one.
+    """
+    simplify = simplifier(split.loops, split.inner)
+    lane, lanes = split.loops[-1]
+    apart = stride(simplify, place, lane)
+    rows_apart = 0 if row is None else stride(simplify, place, split.loops[row][0])
+    if apart is None or rows_apart is None:
+        return SCATTERED_STORE
+    places = [
+        (r * bound(rows_apart) + k * bound(apart)) * size for r in range(tile.rows) for k in range(tile.vectors * lanes)
+    ]
+    sets = Counter(line % (CACHE_WAY // CACHE_LINE) for line in {o // CACHE_LINE for o in places})
+    ways = max(1, target.l1_cache_bytes // CACHE_WAY)
+    if max(sets.values()) > ways:
+        return CROWDED_STORE
+    outside = [x for k, x in enumerate(split.loops[:-1]) if k not in (n, row)]
+    together = split.loops[row][1] if row is not None and rows_apart == 1 else 1
+    filled = together * prod(extent for _, extent in contiguous_loops(outside, place, simplify, together))
+    if bound(filled) * size < min(CACHE_LINE, abs(bound(apart)) * size):
+        return SCATTERED_STORE
+    is_near = max(sets.values()) <= ways // 2  # what is read beside the results takes as many
+    return 0.0 if is_near else SCATTERED_STORE
+
+
+def contiguous_loops(loops: Sequence[Loop], place: Expr, simplify: Simplifier, step: int = 1) -> list[Loop]:
+    """The last ones of `loops`, innermost first, over which `place` takes contiguous values, beginning with blocks of `step`."""
+    result: list[Loop] = []
+    for v, extent in reversed(loops):
+        if stride(simplify, place, v) != step:
+            break
+        result.append((v, extent))
+        step = step * extent
+    return result
 
 
 def _split(r: Reduction, n: int, lanes: int) -> tuple[Reduction, Var]:

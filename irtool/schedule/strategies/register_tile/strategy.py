@@ -12,18 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
+from math import prod
 
 from ....symbolic_int import SymbolicInt, Undecided, bound, is_known
+from ....tir.dtypes import itemsize
 from ....tir.expr import Var
+from ....tir.memory import CACHE_LINE
+from ....tir.simplify import Simplifier
 from ....tir.stmt import UNROLLED, Stmt, Store
 from ....tir.vector_target import VectorTarget
-from ...core.affine import coefficients, depends, offsets, simplifier
+from ...core.affine import coefficients, depends, offsets, simplifier, stride
 from ...core.block import Block
 from ...core.forms import Reduction
 from ...core.guards import free_range
 from ...core.nest import is_decided_in_tile, lower_all, open_guards
 from ...core.tile_stores import is_transposed
-from ...cost.tile_choice import TileChoice, decided, is_padded, other_tiles
+from ...cost.tile_choice import TileChoice, contiguous_loops, decided, is_padded, other_tiles
 from ...primitives import (
     cache_write,
     drop_unit_loops,
@@ -243,13 +247,25 @@ def _open_rows(n: SymbolicInt, size: int) -> list[RowSegment]:
 
 def _order(r: Reduction, p: TileChoice) -> list[Var]:
     """The axes of results, outermost first: those that the vector operand depends on are outside, so that its part stays in a
-    cache."""
+    cache. Axes of contiguous results are innermost if vectors are stored element by element, so that lines are filled while they are in a cache."""
     simplify = simplifier(r.loops, r.inner)
     v = r.loops[p.vector][0]
+    filling = {x for s in r.stores for x in _filling_loops(r, p, s, simplify)}
     positions = offsets(r)
     vector_places = [i for i in positions if coefficients(simplify, i, (v,))[0] != 0]
     moves = {x: any(coefficients(simplify, i, (x,))[0] != 0 for i in vector_places) for x, _ in r.loops}
-    return sorted(moves, key=lambda x: not moves[x])
+    return sorted(moves, key=lambda x: (x in filling, not moves[x]))
+
+
+def _filling_loops(r: Reduction, p: TileChoice, s: Store, simplify: Simplifier) -> list[Var]:
+    """The loops over contiguous results that fill a line between two lanes of a vector."""
+    place = s.buffer.offset(s.indices)
+    if stride(simplify, place, r.loops[p.vector][0]) == 1:
+        return []
+    others = [x for n, x in enumerate(r.loops) if n not in (p.vector, p.row)]
+    filling = contiguous_loops(others, place, simplify)
+    nbytes = bound(prod(extent for _, extent in filling)) * itemsize(s.buffer.dtype)
+    return [v for v, _ in filling] if nbytes <= 4 * CACHE_LINE else []
 
 
 def _decide_guards(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Reduction]:
