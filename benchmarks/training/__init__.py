@@ -1,0 +1,1 @@
+"""Steps of training through irtool and torch: `python -m benchmarks.training`."""
