@@ -21,7 +21,7 @@ from ..lower.function_info import storage_report
 from ..schedule.scripts.script import scripted
 from ..schedule.scripts.tuned import tuned
 from ..selection.text import selected_text
-from ..symbolic_int import Symbol, bound
+from ..symbolic_int import Symbol, bound, symbols_of, value_at
 from ..tir.program import HostFunction, Program
 from .denormals import flush_constants
 from .enlarged_weights import notes_on_size
@@ -158,7 +158,7 @@ def _samples(
     from ..interp import evaluate
     from ..interp.random_inputs import random_inputs, random_tensors
 
-    _refuse_to_evaluate(function)
+    _refuse_to_evaluate(function, lengths)
     if function.states:
         return _samples_of_steps(source, weightless, entry, function, lengths)
     if lengths:
@@ -234,9 +234,14 @@ def _draw(t: RandomTensor) -> Draw | None:
     return Draw(t.seed, evenly.low, evenly.high, evenly.whole)
 
 
-def _refuse_to_evaluate(function: HostFunction) -> None:
-    """Raises IrError if the interpreter would need more memory than this machine has."""
-    needed = function.live_bytes + sum(bound(s.nbytes) for s in (*function.params, *function.results))
+def _refuse_to_evaluate(function: HostFunction, lengths: Mapping[Symbol, int]) -> None:
+    """Raises IrError if the interpreter would need more memory for these lengths than this machine has."""
+
+    def size(nbytes: int) -> int:
+        known = all(s in lengths for s in symbols_of([nbytes]))
+        return int(value_at(nbytes, lengths)) if known else bound(nbytes)
+
+    needed = sum(map(size, (function.live_bytes, *(s.nbytes for s in (*function.params, *function.results)))))
     if not hasattr(os, "sysconf"):
         return
     have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -18,7 +18,7 @@ from irtool.diagnostics import IrError, ToolError, UsageError
 from irtool.driver.extents import read_given
 from irtool.lower.placing import Interval
 from irtool.lower.placing_formulas import place_formulas
-from irtool.symbolic_int import Symbol, SymbolicInt, extent_of, is_open, planned, signs, upper, value_at
+from irtool.symbolic_int import LARGEST, Symbol, SymbolicInt, extent_of, is_open, planned, signs, upper, value_at
 from tests.command_line import irtool as irtool_command
 from tests.driver.lengths import NETWORKS, leaves
 from tests.driver.programs import compile_c, parse, run
@@ -118,9 +118,6 @@ def test_saved_builds_run_at_any_length(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"emit": "exe"}, "a program"),
-        ({"emit": "c", "testbench": True}, "a test bench"),
-        ({"emit": "c", "api": "tvm"}, "TVM's interface"),
         ({"emit": "mlf"}, "an archive"),
         ({"emit": "c", "flags": {"workspace_pools": "sram"}}, "workspace pools"),
         ({"emit": "c", "states": {"x": "out"}}, "states"),
@@ -130,6 +127,64 @@ def test_outputs_with_memory_of_known_size_need_bounds(options: dict[str, Any], 
     m = parse("def @main(%x: Tensor[(?, 3), float32]) { exp(tanh(%x)) }")
     with pytest.raises((UsageError, IrError), match=message):
         irtool.build(m, shapes={"x": ("n", 3)}, name="net", **options)
+
+
+def test_programs_allocate_for_the_lengths_of_a_run(tmp_path: Path) -> None:
+    dims = {"batch": "?", "seq": "?"}
+    irtool.build(parse(ROWS), dims=dims, out_dir=tmp_path, name="net", emit="exe", sanitize=("address", "undefined"))
+    g = np.random.RandomState(0)
+    names = ("x", "w", "v", "out0", "out1")
+
+    def program(*lengths: int) -> Any:
+        return run(tmp_path / "net", *map(str, lengths), *(str(tmp_path / f"{n}.raw") for n in names))
+
+    for name, a in weights().items():
+        a.tofile(tmp_path / f"{name}.raw")
+    for batch, seq in ((1, 1), (3, 7), (2, 40)):
+        x = g.randn(batch, seq, 32).astype("float32")
+        x.tofile(tmp_path / "x.raw")
+        ended = program(batch, seq)
+        assert ended.returncode == 0, ended.stderr
+        for n, e in enumerate(expected(x)):
+            actual = np.fromfile(tmp_path / f"out{n}.raw", "float32").reshape(e.shape)
+            np.testing.assert_allclose(actual, e, rtol=1e-4, atol=1e-5)
+    assert program(2, 41).returncode == 3 and program(0, 40).returncode == 4
+    assert program(LARGEST, LARGEST).returncode == 1 and "memory" in program(LARGEST, LARGEST).stderr
+
+
+def test_test_benches_try_several_lengths_without_bounds(tmp_path: Path) -> None:
+    dims = {"batch": "?", "seq": "?"}
+    irtool.build(
+        parse(ROWS), weights(), dims=dims, out_dir=tmp_path, name="net", emit="c", testbench=True, weights="inline"
+    )
+    text = (tmp_path / "net_test.c").read_text()
+    assert text.count("net_arena_size(") == text.count("free(arena)") == 4
+    assert "passed" in run(compile_c(tmp_path, "test", "net_test.c", "net.c")).stdout
+
+
+def test_the_interface_of_tvm_allocates_for_the_lengths_of_a_run(tmp_path: Path) -> None:
+    m = parse("def @main(%x: Tensor[(?, 3), float32]) { exp(sum(tanh(%x), axis=[1])) }")
+    irtool.build(m, shapes={"x": ("n", 3)}, out_dir=tmp_path, name="net", emit="c", api="tvm")
+    main = """
+#include "tvmgen_net.h"
+#include <math.h>
+static float x[64 * 3], y[64];
+int main(void) {
+  struct tvmgen_net_inputs in = {0, x};
+  struct tvmgen_net_outputs out = {y};
+  int n;
+  for (n = 0; n < 64 * 3; ++n) x[n] = 0.5f;
+  for (in.n = 1; in.n <= 64; in.n *= 2) {
+    if (tvmgen_net_run(&in, &out)) return 1;
+    for (n = 0; n < in.n; ++n) if (fabsf(y[n] - expf(3 * tanhf(0.5f))) > 1e-4f) return 2;
+  }
+  in.n = -1;
+  return tvmgen_net_run(&in, &out) == 0;
+}
+"""
+    (tmp_path / "main.c").write_text(main)
+    assert "WORKSPACE_SIZE" not in (tmp_path / "tvmgen_net.h").read_text()
+    assert run(compile_c(tmp_path, "main", "main.c", "net.c", "tvmgen_net.c")).returncode == 0
 
 
 def test_the_command_line_takes_names_without_bounds(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from ...selection.kernel import Selection
 from ...selection.teams import runs_in_teams
 from ...tir.pools import Pool, pool_record
 from ...tir.program import Program
-from ...tir.symbols import has_open_lengths
 from ...tir.vector_target import MOST_THREADS
 from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
+from ..interface.entry import EntryPoint
 from ..interface.memory import REGION_SIZE, check_region_size
 from ..interface.names import Identifiers
 from ..interface.weights_file import INLINE
@@ -245,10 +245,10 @@ class C(Backend):
         objects = None
         if request.folder is not None and request.emit in _TARGETS:
             objects = request.resources.enter_context(Objects(self.compiler, request.folder))
-        if has_open_lengths(program):
-            self._refuse_bounds(request.emit)
         text = self.translate(program, name, objects, request.folder)
         entry = text.entries[0]
+        if entry.arena_size:
+            self._refuse_bounds(request.emit, entry)
         if entry.function.values is not None:
             self._require_no_files(request, entry.instance is not None)
         files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
@@ -312,10 +312,12 @@ class C(Backend):
                 help="build a library or C, whose header has functions that make values and take them apart",
             )
 
-    def _refuse_bounds(self, emit: str) -> None:
+    def _refuse_bounds(self, emit: str, entry: EntryPoint) -> None:
         """Raises UsageError for an output that needs bounds of lengths."""
-        what = "a program (emit=exe)" if emit == "exe" else "an archive (emit=mlf)" if emit == "mlf" else ""
-        what = what or ("a test bench" if self.testbench else "TVM's interface" if self.api == "tvm" else "")
+        what = "an archive (emit=mlf)" if emit == "mlf" else ""
+        if entry.instance is not None or entry.function.values is not None:
+            of = "with states" if entry.instance is not None else "of values"
+            what = what or f"a program {of} (emit=exe)" * (emit == "exe") or f"a test bench {of}" * self.testbench
         if what:
             raise UsageError(
                 f"{what} has memory of known sizes, and needs bounds of all lengths", help="--dim 'seq<=512'"

@@ -63,9 +63,14 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
     lines[2:2] = ["#include <stdlib.h>"] if symbols else []
     data = entry_point.data if entry.values is not None else None
     transfer = _TRANSFER if entry_point.instance is None else read_and_write_steps(entry_point, tensors)
-    declared, prepared = static_memory.tensors(
-        [(n, stored_type(s.dtype), bound(s.size), bound(s.nbytes)) for n, s, _ in tensors]
-    )
+    allocated: list[str] = []
+    if entry_point.arena_size:
+        declared, allocated = _memory_of_lengths(entry_point, tensors)
+        prepared: list[str] = []
+    else:
+        declared, prepared = static_memory.tensors(
+            [(n, stored_type(s.dtype), bound(s.size), bound(s.nbytes)) for n, s, _ in tensors]
+        )
     lines += [
         *declared,
         "",
@@ -104,6 +109,7 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
             f"  {s.name} = atoll(argv[next++]);",
             f"  if ({outside(s, s.low)}) {{ usage(stderr); return 4; }}",
         ]
+    lines += allocated
     last = (
         _run_once(name, entry_point, tensors, errors)
         if entry_point.instance is None
@@ -123,7 +129,7 @@ def _run_once(name: str, entry_point: EntryPoint, tensors: Sequence[Tensor], err
     ]
     memory, possible = ([VARIABLE], [*errors, *_OF_VALUES]) if entry.values is not None else ([], [*errors])
     lines += [
-        f"  code = {name}_run({', '.join([*memory, *(s.name for s in entry_point.symbols), *(n for n, _, _ in tensors)])});",
+        f"  code = {_call(entry_point, [*memory, *(s.name for s in entry_point.symbols), *(n for n, _, _ in tensors)])};",
         *_error_lines(possible),
     ]
     lines += [
@@ -135,6 +141,30 @@ def _run_once(name: str, entry_point: EntryPoint, tensors: Sequence[Tensor], err
     if not tensors:
         lines.append("  (void)next;")
     return [*lines, "  return 0;"]
+
+
+def _call(entry_point: EntryPoint, arguments: Sequence[str]) -> str:
+    """The call of a run, in the network's own workspace, or in that of the lengths."""
+    if entry_point.arena_size:
+        return f"{entry_point.run_with}({', '.join(['arena', 'size', *arguments])})"
+    return f"{entry_point.run}({', '.join(arguments)})"
+
+
+def _memory_of_lengths(entry_point: EntryPoint, tensors: Sequence[Tensor]) -> tuple[list[str], list[str]]:
+    """Declarations of tensors and a workspace whose sizes only the lengths of a run decide, and the statements that allocate them."""
+    arguments = ", ".join(s.name for s in entry_point.symbols)
+    missing = " || ".join(f"!{n}" for n in ("arena", *(n for n, _, _ in tensors)))
+    declared = [
+        *(f"static {stored_type(s.dtype)} *{n};" for n, s, _ in tensors),
+        "static void *arena;",
+        "static size_t size;",
+    ]
+    return declared, [
+        f"  size = {entry_point.arena_size}({arguments});  /* 0 for more than memory has addresses for */",
+        "  arena = size ? malloc(size) : NULL;",
+        *(f"  {n} = size ? calloc({byte_count(s.nbytes)} + 1u, 1) : NULL;" for n, s, _ in tensors),
+        f'  if ({missing}) {{ fputs("not enough memory for these lengths\\n", stderr); return 1; }}',
+    ]
 
 
 def memory_of_values(name: str, is_read: bool) -> list[str]:
@@ -192,7 +222,8 @@ def _usage(name: str, entry_point: EntryPoint, has_weights: bool) -> list[str]:
     lines += ["  values.raw  read: the memory of values, to which handles lead"] * entry.takes_values
     for n, s, how in named:
         shape = ", ".join(map(str, s.shape))
-        size = f"at most {bound(s.nbytes)}" if s in own else s.nbytes
+        most = s.nbytes if entry_point.arena_size else bound(s.nbytes)
+        size = f"at most {most}" if s in own else s.nbytes
         lines.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {size} bytes{each}")
     lines += ["  values_out.raw  written: the memory of values, with those of the results"] * entry.gives_values
     lines.append("exit code: 0, 1 not enough memory, 2 other or damaged weights, 3 a file, 4 wrong usage")

@@ -12,7 +12,7 @@ from typing import Any
 from ...selection.vectors.types import HALVES
 from ...symbolic_int import Symbol, bound, value_at
 from ...tir import dtypes
-from ...tir.dtypes import HANDLE
+from ...tir.dtypes import HANDLE, itemsize
 from ...tir.program import HostFunction
 from ...tir.symbols import symbols_of_function, with_equal_lengths
 from ..c_types import bare, literal, stored_type
@@ -29,20 +29,27 @@ _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2, "bfloat16": 1e-
 """Largest difference, relative to the largest element of the output; integers are equal."""
 
 
+_SOME_STEPS = 40
+"""The steps from the least length to the greatest one that is tried, if nothing bounds it."""
+
 Trial = tuple[Mapping[Symbol, int], Sample]
 """Values of the lengths that a run decides, and inputs and outputs for these."""
 
 
 def trial_lengths(function: HostFunction) -> list[dict[Symbol, int]]:
-    """The lengths that are tried: the least, the greatest, those in the middle, and some of which no two are equal; one trial without any."""
+    """The lengths that are tried: the least, the greatest, those in the middle, and some of which no two are equal; one trial without any.
+
+    Of lengths without a bound, the greatest one is a small one.
+    """
     symbols = symbols_of_function(function)
     if not symbols:
         return [{}]
+    bounded = {s: s if s.is_bounded else s.within(s.low, s.low + _SOME_STEPS * s.step) or s for s in symbols}
     trials = [
-        {s: s.low for s in symbols},
-        {s: s.part(1, 2) for s in symbols},
-        {s: s.high for s in symbols},
-        {s: s.part(n + 1, len(symbols) + 3) for n, s in enumerate(symbols)},
+        {s: b.low for s, b in bounded.items()},
+        {s: b.part(1, 2) for s, b in bounded.items()},
+        {s: b.high for s, b in bounded.items()},
+        {s: b.part(n + 1, len(symbols) + 3) for n, (s, b) in enumerate(bounded.items())},
     ]
     trials = [with_equal_lengths(function, t) for t in trials]
     return [t for n, t in enumerate(trials) if t not in trials[:n]]
@@ -62,10 +69,14 @@ def write_testbench(
         "#include <math.h>",
         "#include <stdio.h>",
         "#include <string.h>",
+        *(["#include <stdlib.h>"] if entry.arena_size else []),
         "",
     ]
+    most = {p: max(int(value_at(p.slot.size, values)) for values, _ in trials) for p in entry.tensors}
+    if not entry.arena_size:
+        most = {p: bound(p.slot.size) for p in entry.tensors}
     arrays = [
-        (f"{p.name}_data", stored_type(p.slot.dtype), bound(p.slot.size), bound(p.slot.nbytes)) for p in entry.tensors
+        (f"{p.name}_data", stored_type(p.slot.dtype), most[p], most[p] * itemsize(p.slot.dtype)) for p in entry.tensors
     ]
     declared, prepared = static_memory.tensors(arrays)
     lines += declared
@@ -75,6 +86,7 @@ def write_testbench(
         comparison = ValueComparison(entry.function.values.types, images)
         lines += memory_of_values(name, max(image.size for image in images))
     lines += [f"static struct {name}_net instance;"] if entry.instance is not None else []
+    lines += ["static void *arena;", "static size_t size;"] if entry.arena_size else []
     tries = [
         _Try(entry, values, sample, half_types, f"_{n}" if len(trials) > 1 else "", comparison)
         for n, (values, sample) in enumerate(trials)
@@ -164,11 +176,17 @@ class _Try:
                 "  memory[1] = (int64_t)sizeof memory;",
             ]
             arguments.append(f"(struct {self.entry.data.struct} *)(void *)memory" if self.entry.data else "")
-        arguments += [str(self.values[s]) for s in self.entry.symbols]
-        arguments += [p.name + "_data" for p in self.entry.tensors]
+        lengths = [str(self.values[s]) for s in self.entry.symbols]
+        arguments += [*lengths, *(p.name + "_data" for p in self.entry.tensors)]
+        run = self.entry.run
+        if self.entry.arena_size:
+            run = self.entry.run_with
+            arguments = ["arena", "size", *arguments]
+            lines += [f"  size = {self.entry.arena_size}({', '.join(lengths)});", "  arena = malloc(size);"]
         lines += [
-            f"  code = {self.entry.run}({', '.join(arguments)});",
-            f'  if (code) {{ printf("{self.entry.run} failed: error %d\\n", code); return 1; }}',
+            f"  code = {run}({', '.join(arguments)});",
+            f'  if (code) {{ printf("{run} failed: error %d\\n", code); return 1; }}',
+            *(["  free(arena);"] if self.entry.arena_size else []),
         ]
         if self.objects is not None and self.comparison is not None:
             lines += self._compare_values(self.objects, self.comparison)

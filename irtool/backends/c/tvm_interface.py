@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...symbolic_int import SymbolicInt, bound
+from ...symbolic_int import SymbolicInt, bound, is_open
 from ..c_types import stored_type
 from ..interface.entry import EntryPoint, free_macro
 from ..interface.names import Identifiers, sanitize
@@ -44,6 +44,9 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     for what, tensors, names in (("Input", entry.inputs, inputs), ("Output", entry.outputs, outputs)):
         for p, n in zip(tensors, names):
+            if is_open(p.slot.nbytes):
+                lines += [f"/* {what} tensor {n}: {p.slot.dtype}[{p.shape}], {p.slot.nbytes} bytes. */"]
+                continue
             most = " at the upper bounds" if isinstance(p.slot.size, SymbolicInt) else ""
             lines += [f"/* {what} tensor {n}: bytes of {p.slot.dtype}[{p.shape}]{most}. */"]
             kind = "MAX_SIZE" if most else "SIZE"
@@ -57,8 +60,7 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
         "/* Runs the network. Returns 0 on success. */",
         f"int32_t {stem}_run(struct {stem}_inputs *inputs, struct {stem}_outputs *outputs);",
         "",
-        "/* Bytes of workspace, which the network brings itself. */",
-        f"#define {upper}_WORKSPACE_SIZE {arena_bytes}",
+        *_workspace_size(upper, entry, arena_bytes),
         "",
         "#ifdef __cplusplus",
         "}",
@@ -74,11 +76,35 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
     source = [
         f'#include "{stem}.h"',
         f'#include "{name}.h"',
+        *(["#include <stdlib.h>"] if entry.arena_size else []),
         "",
         f"int32_t {stem}_run(struct {stem}_inputs *inputs, struct {stem}_outputs *outputs) {{",
         *unused,
-        f"  return {entry.run}({', '.join(arguments)});",
+        *_run(entry, arguments, [f"inputs->{lengths[s]}" for s in entry.symbols]),
         "}",
         "",
     ]
     return TvmInterface(stem, "\n".join(lines), "\n".join(source))
+
+
+def _workspace_size(upper: str, entry: EntryPoint, arena_bytes: int) -> list[str]:
+    """The lines of the header about the workspace."""
+    if entry.arena_size:
+        return ["/* The workspace is a function of the lengths: each run allocates it by malloc, and frees it. */"]
+    return [
+        "/* Bytes of workspace, which the network brings itself. */",
+        f"#define {upper}_WORKSPACE_SIZE {arena_bytes}",
+    ]
+
+
+def _run(entry: EntryPoint, arguments: list[str], lengths: list[str]) -> list[str]:
+    """The statements of a run. For lengths out of bounds the size is 0, and the run says so."""
+    if not entry.arena_size:
+        return [f"  return {entry.run}({', '.join(arguments)});"]
+    return [
+        f"  const size_t size = {entry.arena_size}({', '.join(lengths)});",
+        "  void *const arena = size ? malloc(size) : NULL;",
+        f"  const int32_t code = {entry.run_with}({', '.join(['arena', 'size', *arguments])});",
+        "  free(arena);",
+        "  return code;",
+    ]
