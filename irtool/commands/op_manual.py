@@ -147,7 +147,7 @@ _FACTS_HEAD = (
     "fresh. `irtool ops NAME` prints the facts of one operator; [extending.md](extending.md) explains how to add a fact or a rule.",
     "",
     "`rule`: a rule is registered for the operator. Other entries are facts stated by its class, family or pattern: a shared",
-    "layout rule, a precision class, `same` if the operator is its own integer form.",
+    "layout rule, a precision class, `same` if the operator is its own integer form, `none` and the reason why there is no gradient.",
     "",
     "Gaps, a list that may only shrink (`tests/ops/lacking.txt`). An operator without a gradient cannot be differentiated;",
     "one without a layout rule keeps its layout when its neighbours change theirs; ToMixedPrecision warns about one without a",

@@ -13,7 +13,7 @@ RULE = "a rule of its own"
 def facts_of(cls: type[Operator]) -> dict[str, str]:
     """The treatment of the operator by each of the passes; empty if a pass has no rule for it.
 
-    `gradient`: "none" where it would mean nothing; `layout`: the shared rule that it follows, "none" where it states that no layout gets through; `precision`: `always`, `follow` or `never`; `quantized`: its
+    `gradient`: "none" where it would mean nothing, with the reason where results are real; `layout`: the shared rule that it follows, "none" where it states that no layout gets through; `precision`: `always`, `follow` or `never`; `quantized`: its
     integer form; `legalized`: the maps in which it has a rule; `fast form`: the operator that FastMath puts in its place.
     "a rule of its own" where a rule is filed under its name.
     """
@@ -26,13 +26,20 @@ def facts_of(cls: type[Operator]) -> dict[str, str]:
     no_layout = "none" if cls.layout_rule == "" else ""
     quantized = RULE if integer_form(cls) is not None else ""
     return {
-        "gradient": RULE if gradient_rule(cls.name) is not None else "" if cls.differentiable else "none",
+        "gradient": RULE if gradient_rule(cls.name) is not None else _no_gradient(cls),
         "layout": RULE if own_layout_rule(cls) is not None else cls.shared_layout_rule() or no_layout,
         "precision": cls.precision,
         "quantized": "the operator itself" if cls.integer_form == "same" else quantized,
         "legalized": ", ".join(m for m in MAPS if legalization(m, cls.name) is not None),
         "fast form": cls.fast_form,
     }
+
+
+def _no_gradient(cls: type[Operator]) -> str:
+    """The words for an operator without a rule: `none` and the reason, or nothing where nobody has said."""
+    if cls.no_gradient:
+        return f"none: {cls.no_gradient}"
+    return "" if cls.differentiable else "none"
 
 
 def lacks(cls: type[Operator]) -> list[str]:

@@ -58,6 +58,8 @@ for _row in _ROWS:
 class WithFuncid(Annotation):
     """The function carries an identifier."""
 
+    no_gradient = "it marks a function"
+
     layout_rule = None
 
 

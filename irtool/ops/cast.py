@@ -81,6 +81,8 @@ class CastLike(Operator):
 class Reinterpret(Operator):
     """The bits of each element read as another dtype of the same width; a bool is one bit, which no other dtype is."""
 
+    no_gradient = "bits are no number to differentiate"
+
     dtype: DType
 
     dtype_attribute = "dtype"

@@ -152,6 +152,8 @@ class FixedPointMultiply(_Elementwise):
     element's own width.
     """
 
+    differentiable = False
+
     multiplier: int
     shift: int
 

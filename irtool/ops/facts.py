@@ -41,6 +41,7 @@ class Facts:
         vector_axis: name of the attribute that says along which axis of the first argument the second, a vector, runs;
             the operator is elementwise but for that. Empty: there is no such vector.
         differentiable: False if a gradient would mean nothing: the results are integers, truth values, shapes or random numbers.
+        no_gradient: why there is no gradient of an operator whose results are real, in a few words.
         precision: what ToMixedPrecision does with a call: `always` converts its inputs to 16 bits, since that gains much;
             `follow` computes in 16 bits if the inputs are there already; `never` computes in float32, where results leave the
             range of 16 bits or sum up many terms. Empty: nobody has said; the pass follows, and warns.
@@ -73,6 +74,7 @@ class Facts:
     dtype_attribute: ClassVar[str] = ""
     vector_axis: ClassVar[str] = ""
     differentiable: ClassVar[bool] = True
+    no_gradient: ClassVar[str] = ""
     precision: ClassVar[str] = ""
     narrowed_attribute: ClassVar[str] = ""
     sums_in: ClassVar[str] = ""

@@ -31,6 +31,8 @@ class FixedPointMultiplyPerAxis(Operator):
     The three parameters have the axes `axes` of the data. Left shifts are made only with `is_lshift_required`.
     """
 
+    differentiable = False
+
     is_lshift_required: bool = False
     is_rshift_required: bool = False
     axes: tuple[int, ...]

@@ -37,6 +37,8 @@ class SimulatedQuantize(Operator):
     A `kind` of 0 leaves the data as they are. Only signed types and rounding to the nearest are defined.
     """
 
+    no_gradient = "it rounds: the slope is zero between steps"
+
     layout_rule = ""
 
     kind: int

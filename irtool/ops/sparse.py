@@ -112,6 +112,8 @@ class SparseFillEmptyRows(Operator):
     Results, all int64: the indices, the values, and for each row whether it was empty. Indices come in row-major order.
     """
 
+    no_gradient = "rows are counted as it runs"
+
     shape_from_data = True
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
@@ -155,6 +157,8 @@ class SparseFillEmptyRows(Operator):
 @dataclass(frozen=True)
 class SparseReshape(Operator):
     """The indices of a sparse tensor after its dense form is reshaped, and the new shape with its -1 resolved."""
+
+    differentiable = False
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
         """A tuple of indices for the new rank, of the indices' dtype, and the type of the new shape."""

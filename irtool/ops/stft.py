@@ -30,6 +30,8 @@ class Stft(Operator):
     by sqrt(n_fft). The signal is a vector, or a batch of them. A window with an infinity or a NaN has a transform of NaN throughout.
     """
 
+    no_gradient = "sliding_window and dft, of which it is made, have one"
+
     n_fft: int = -1
     hop_length: int = -1
     win_length: int = -1

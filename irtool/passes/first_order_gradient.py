@@ -30,7 +30,7 @@ from .core.base import ModulePass, register_pass
 from .core.context import PassContext
 from .core.let_binding import FreshVars, LetList
 from .core.mistakes import NoGradient
-from .gradients.rule import GradientRule, GradientSite, rule_of
+from .gradients.rule import GradientRule, GradientSite, no_gradient, rule_of
 
 Steps = Generator[Any, Any, Any]
 
@@ -222,7 +222,7 @@ class _ReverseMode:
         assert isinstance(op, Op)
         rule = self.rules.get(op.name) or rule_of(e)
         if rule is None:
-            raise IrError(f"operator {op.name} has no gradient", e.span, code=NoGradient)
+            raise no_gradient(e)
         arguments: list[_Value] = []
         for a in e.args:
             arguments.append((yield self.visit(a)))

@@ -57,7 +57,7 @@ from .core.let_binding import FreshVars, LetList, bind
 from .core.mistakes import NoGradient
 from .core.sharing import require_tree
 from .first_order_gradient import differentiate, gradient_type
-from .gradients.rule import GradientSite, rule_of
+from .gradients.rule import GradientSite, no_gradient, rule_of
 
 Steps = Generator[Any, Any, Any]
 BACK_PROPAGATOR = RefType(FuncType((), UNIT))
@@ -344,7 +344,7 @@ class _Reverse:
     def operator(self, e: Call, op: Op) -> Steps:
         rule = rule_of(e)
         if rule is None:
-            raise IrError(f"operator {op.name} has no gradient", e.span, code=NoGradient)
+            raise no_gradient(e)
         lets = LetList(self.names)
         value_pairs = []
         for a in e.args:
@@ -412,7 +412,7 @@ def _check_operators(f: Function) -> None:
         if not isinstance(e, Call) or not isinstance(e.op, Op) or e.op.name == "annotation.checkpoint":
             continue
         if rule_of(e) is None:
-            raise IrError(f"operator {e.op.name} has no gradient", e.span, code=NoGradient)
+            raise no_gradient(e)
 
 
 def _higher_order(f: Function, module: Module, added: dict[str, Function]) -> Function:

@@ -16,7 +16,10 @@ from irtool.ops.base import call
 from irtool.ops.dyn.base import Dynamic
 from tests.ops import cases
 
-MOST = 600
+LARGEST_NUMBER = 1e6
+"""Larger numbers hide the steps of differences."""
+
+MOST = 2000
 """Elements of the arguments of a case up to which it is taken."""
 
 
@@ -92,6 +95,8 @@ def _loss(label: str, name: str, arguments: Sequence[Any], attributes: dict[str,
 def _apart(a: np.ndarray, k: int) -> np.ndarray:
     """Real numbers near those of a case, distinct, and off the places where cases like to look."""
     spread = np.random.RandomState(k).permutation(a.size).reshape(a.shape) / max(a.size, 1)
+    if a.size and np.abs(a.astype("float64")).max() > LARGEST_NUMBER:
+        a = a % 100
     off = 0.00137 if a.dtype.kind == "f" else 0.137
     return np.asarray(a.astype("float64") + off + 0.0007 * k + 0.01 * spread)
 

@@ -70,8 +70,16 @@ CASES = [
     ("Gradient", main("let %f = tan; %x"), "tan must be called to have a gradient"),
     (
         "Gradient",
-        main('nn.global_avg_pool2d(%x, layout="NCHW4c")', "%x: Tensor[(1, 2, 8, 8, 4), float32]"),
-        "NCHW and NHWC",
+        main('nn.max_pool3d(%x, pool_size=[2, 2, 2], layout="NCDHW4c")', "%x: Tensor[(1, 2, 4, 8, 8, 4), float32]"),
+        "layouts without blocks",
+    ),
+    (
+        "Gradient",
+        main(
+            "sparse_to_dense(%i, %v, 0f, output_shape=[4])",
+            "%i: Tensor[(3), int32], %v: Tensor[(1), float32]",
+        ),
+        "needs a value for each",
     ),
     ("Gradient", main("concatenate((%x, %x))", DYNAMIC), "static extents along its axis"),
     (

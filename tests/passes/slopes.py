@@ -81,11 +81,11 @@ def finite_differences(module: Module, arrays: Sequence[np.ndarray], step: float
     return gradients
 
 
-def check(case: Case, passes: tuple[str, ...] = PASSES) -> bool:
-    """Compares gradients with differences; False where the rule refuses the attributes."""
+def check(case: Case, passes: tuple[str, ...] = PASSES, tolerance: float = 1e-5) -> bool:
+    """Compares gradients with differences, relatively and absolutely; False where the rule refuses the attributes."""
     arrays = values(case)
     module = weighted(case, arrays)
-    want = finite_differences(module, arrays, 1e-6)
+    want = finite_differences(module, arrays, case.step)
     for p in passes:
         try:
             after = irtool.run_passes(module, p, instruments=[Verifying()])
@@ -98,5 +98,5 @@ def check(case: Case, passes: tuple[str, ...] = PASSES) -> bool:
         for a, g, w in zip(arrays, got, want, strict=True):
             assert g.shape == a.shape and g.dtype == a.dtype
             if a.dtype == np.float64 and np.isfinite(w).all():  # elsewhere there are no differences
-                np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-5, err_msg=p)
+                np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance, err_msg=p)
     return True

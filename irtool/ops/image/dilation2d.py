@@ -35,6 +35,8 @@ class Dilation2D(Operator):
     importers write four.
     """
 
+    no_gradient = "no operator keeps the positions of its maxima"
+
     strides: tuple[int, ...] = (1, 1)
     padding: tuple[int, ...] = (0, 0)
     dilations: tuple[int, ...] = (1, 1)

@@ -284,6 +284,8 @@ class CropAndResize(Operator):
     `method` is `bilinear` or `nearest_neighbor`; elements outside of the image are `extrapolation_value`.
     """
 
+    no_gradient = "grid_sample and roi_align have one"
+
     crop_size: tuple[int, ...] | None = None
     layout: str = "NCHW"
     method: str = "bilinear"

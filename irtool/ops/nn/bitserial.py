@@ -117,6 +117,8 @@ def plain_weights(weight: Any, packed: tuple[int, int], bits: int, unipolar: boo
 class BitserialConv2D(Operator):
     """`nn.conv2d` of data of `activation_bits` and weights of `weight_bits`; weights of rank 5 are packed already."""
 
+    differentiable = False
+
     layout_rule = "convolution"
 
     strides: tuple[int, ...] = (1, 1)
@@ -223,6 +225,8 @@ class BitserialConv2D(Operator):
 @dataclass(frozen=True)
 class BitserialDense(Operator):
     """`nn.dense` of data of `data_bits` and weights of `weight_bits`; weights of rank 3 are packed already."""
+
+    differentiable = False
 
     units: int | None
     data_bits: int = 1

@@ -36,6 +36,8 @@ class Conv2DGemmWeights(Operator):
     `(O / tile_N, K / tile_K, tile_K, tile_N)`, not transposed, for others; K is filled up to a multiple of 4 tiles.
     """
 
+    no_gradient = "weights are packed when a network is built; nn.conv2d has one"
+
     tile_rows: int = field(default=0, metadata=until("0.14"))
     tile_cols: int = field(default=0, metadata=until("0.14"))
     tile_N: int = field(default=0, metadata=since("0.15"))
@@ -110,6 +112,8 @@ def are_transposed(tiles: Sequence[int], outputs: int, depth: int, dtype: str) -
 @dataclass(frozen=True)
 class Conv2DGemm(PackedConvolution, Conv2D):
     """`nn.conv2d` with weights transformed by `nn.contrib_conv2d_gemm_weight_transform`."""
+
+    no_gradient = "weights are packed when a network is built; nn.conv2d has one"
 
     precision = ""
     kernel_layouts = {}

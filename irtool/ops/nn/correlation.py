@@ -29,6 +29,8 @@ class Correlation(Operator):
     `stride1` apart. Dosovitskiy et al., 2015.
     """
 
+    no_gradient = "a sum for each displacement; written out as products, it has one"
+
     kernel_size: int = 1
     max_displacement: int = 1
     stride1: int = 1

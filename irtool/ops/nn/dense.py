@@ -175,6 +175,8 @@ class DensePack(Product):
     Weights of rank 4, `(units / n, K / c, n, c)`, are the layout `NC16n4c`.
     """
 
+    no_gradient = "weights are packed when a network is built; nn.dense has one"
+
     units: int | None
     out_dtype: DType = VOID
     weight_layout: str = "NC"

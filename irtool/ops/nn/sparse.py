@@ -139,6 +139,8 @@ def _loop(ib: Any, shape: Sequence[int], done: tuple[Any, ...], body: Callable[[
 class SparseDenseFamily(Operator):
     """The type rule of a product with a sparse matrix."""
 
+    no_gradient = "weights become sparse after training; dense products have one"
+
     sparse_lhs: bool
 
     def typical(self, types: Sequence[Type | None], out: Type | None, hint: Any) -> Sequence[Any]:
@@ -224,6 +226,8 @@ class SparseDensePadded(SparseDenseFamily):
 class SparseConv2D(Operator):
     """A 1x1 convolution of `NHWC` or `NCHW` data with sparse weights `(O, C)` in blocks of rank 2 or 3."""
 
+    no_gradient = "weights become sparse after training; dense products have one"
+
     layout: str = "NHWC"
     kernel_size: tuple[int, ...] = (1, 1)
 
@@ -271,6 +275,8 @@ class SparseConv2D(Operator):
 @dataclass(frozen=True)
 class SparseTranspose(Operator):
     """The transpose of a square CSR matrix, as its data, indices and indptr."""
+
+    no_gradient = "weights become sparse after training; dense products have one"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TupleType | None:
         """A tuple of the types of data, indices and indptr."""
@@ -336,6 +342,8 @@ class SparseTranspose(Operator):
 @dataclass(frozen=True)
 class SparseAdd(Operator):
     """The sum of a dense matrix and a CSR matrix."""
+
+    no_gradient = "weights become sparse after training; dense products have one"
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:
         """The type of the dense matrix, whose dtype the sparse one has, too."""

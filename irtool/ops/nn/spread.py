@@ -105,6 +105,8 @@ class BitPack(Operator):
     The first element of a group becomes the most significant bit. `bit_axis` may be one behind the last axis.
     """
 
+    differentiable = False
+
     bits: int = 1
     pack_axis: int = 1
     bit_axis: int = -1

@@ -95,6 +95,8 @@ def require_numbers(t: TensorType) -> None:
 class WinogradWeights(Operator):
     """Weights times `G` along each transformed axis, the transformed axes in front: `(alpha, alpha, O, I)`."""
 
+    no_gradient = "weights are transformed when a network is built; nn.conv2d and nn.conv3d have one"
+
     tile_size: int
 
 
@@ -184,6 +186,8 @@ class WinogradConvolution(PackedConvolution):
     Operands, matrices and sums are of the result's dtype (float32 for 16-bit floats), as in TVM. For an integer result they are
     all cut to integers first, as those of `nn.conv2d` are: exact with tiles of 2 and kernels of 3, whose matrices are whole.
     """
+
+    no_gradient = "weights are transformed when a network is built; nn.conv2d and nn.conv3d have one"
 
     tile_size: int
 
@@ -314,6 +318,8 @@ class Conv3DWinograd(WinogradConvolution):
 @dataclass(frozen=True)
 class Conv2DWinogradNNPACKWeights(Operator):
     """Weights `(O, I, 3, 3)` in NNPACK's form `(O, I, 8, 8)`; only the NNPACK library can compute it."""
+
+    no_gradient = "weights are transformed when a network is built; nn.conv2d and nn.conv3d have one"
 
     narrowed_attribute = "out_dtype"
 

@@ -33,6 +33,8 @@ PARAMETERS = (
 class QuantizedAvgPool2D(AvgPool2D, Quantized):
     """`nn.avg_pool2d` in int32 of the data in terms of the result's scale and zero point, clipped to the data's type."""
 
+    differentiable = False
+
     precision = ""
 
     typical = Quantized.typical

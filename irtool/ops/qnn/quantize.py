@@ -192,6 +192,8 @@ class Simulated(Operator):
 class SimulatedQuantize(Simulated):
     """`qnn.quantize` with a floating-point result; `out_dtype` is 1 for int8, 2 for uint8, 3 for int32, 0 for nothing."""
 
+    no_gradient = "it rounds: the slope is zero between steps"
+
     layout_rule = ""
 
     axis: int = -1
@@ -230,6 +232,8 @@ class SimulatedQuantize(Simulated):
 @dataclass(frozen=True)
 class SimulatedDequantize(Simulated):
     """`qnn.dequantize` of integers held in floating point; codes as in `qnn.simulated_quantize`."""
+
+    no_gradient = "its codes say which integers the data stand for"
 
     layout_rule = ""
 

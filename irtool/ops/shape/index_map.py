@@ -116,6 +116,8 @@ def _value(e: Any, known: dict[Any, Any]) -> Any:
 class MetaScheduleLayoutTransform(Operator):
     """Each element moved to the index that `index_map` gives; unused places are zero."""
 
+    no_gradient = "a layout that a tuner chose for a kernel"
+
     index_map: Any
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:

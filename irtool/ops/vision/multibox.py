@@ -126,6 +126,8 @@ class MultiBoxTransformLoc(Operator):
     last one is zero. With `keep_background` class 0 is a class like any other, and classes keep their numbers.
     """
 
+    no_gradient = "it picks and drops boxes"
+
     clip: bool = True
     threshold: float = 0.01
     # TVM's defaults are single precision: 0.1 written out is another number, and is printed.

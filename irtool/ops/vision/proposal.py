@@ -62,6 +62,8 @@ class Proposal(Operator):
     w); `im_info` (height, width, scale) of each image. Boxes smaller than `rpn_min_size` (times scale) score -1.
     """
 
+    no_gradient = "it picks and drops boxes"
+
     scales: tuple[float, ...] = (4.0, 8.0, 16.0, 32.0)
     ratios: tuple[float, ...] = (0.5, 1.0, 2.0)
     feature_stride: int = 16

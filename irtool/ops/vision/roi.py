@@ -224,6 +224,8 @@ class ROIPool(Operator):
     An edge farther than 2^24 pixels from the origin, or NaN, is taken to be there.
     """
 
+    no_gradient = "bins of whole pixels; roi_align has one"
+
     pooled_size: tuple[int, ...]
     spatial_scale: float
     layout: str = "NCHW"

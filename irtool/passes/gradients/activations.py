@@ -42,6 +42,13 @@ def hardswish(s: GradientSite) -> list[Expr]:
     return [call("where", call("greater_equal", x, three), s.grad, below)]
 
 
+@gradient("nn.fast_softmax")
+def softmax(s: GradientSite) -> list[Expr]:
+    """(g - Σ g y) y, as of the exact function."""
+    inner = call("sum", multiply(s.grad, s.out), axis=(s.attrs.axis,), keepdims=True)
+    return [multiply(subtract(s.grad, inner), s.out)]
+
+
 @gradient("fast_exp")
 def exp(s: GradientSite) -> list[Expr]:
     """The value itself, as of the exact function."""

@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ...ir import Call, Expr, TensorType, Tuple
+from ...ir import Expr, TensorType, Tuple
 from ...ops.base import call
-from ...ops.known import Known
-from ...ops.layout import convert_shape
 from ...ops.nn.geometry import pad_amounts
-from .axis_map import along_axis, padded, padded_along_axis
+from .axis_map import along_axis, padded_along_axis
+from .relayout import in_layouts
 from .rule import GradientRule, GradientSite, gradient
 
 _SPATIAL = "DHW"
 
 
-@gradient("nn.conv1d", "nn.conv2d", "nn.conv3d")
+@gradient("nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.contrib_conv2d_NCHWc", "nn.contrib_depthwise_conv2d_NCHWc")
 def convolution(s: GradientSite) -> list[Expr]:
     """A transposed convolution for the data, a correlation of data and gradient for the weights."""
     if _in_blocks(s):
@@ -64,12 +63,18 @@ def transposed_convolution(s: GradientSite) -> list[Expr]:
     c = _Convolution.of(s)
     data, weight = c.data, c.weight
     grad = data.like(s.grad, s.result_shape, c.out_layout)
-    for letter, more, stride in zip(_SPATIAL[-c.rank :], s.attrs.output_padding, c.strides, strict=True):
-        if more >= stride:  # what lies behind the last window
-            axis = c.out_layout.index(letter)
-            extent = grad.shape[axis] - int(more)
+    pads = list(c.pads)
+    for k, (more, stride, (before, after)) in enumerate(zip(s.attrs.output_padding, c.strides, c.pads, strict=True)):
+        if more < stride:
+            continue
+        # The convolution would have more windows than the data has elements: those behind the last one are taken away.
+        pads[k] = (before, max(after - int(more), 0))
+        if more > after:
+            axis = c.out_layout.index(_SPATIAL[-c.rank :][k])
+            extent = grad.shape[axis] - (int(more) - after)
             shape = tuple(extent if a == axis else d for a, d in enumerate(grad.shape))
             grad = _Stored(along_axis(grad.value, axis, 0, extent), shape, c.out_layout)
+    c = replace(c, pads=tuple(pads))
     kernel_layout = _swapped(weight.layout) if c.rank == 2 else weight.layout
     of_data = call(
         f"nn.conv{c.rank}d",
@@ -95,27 +100,8 @@ def _in_blocks(s: GradientSite) -> bool:
 
 
 def _without_blocks(s: GradientSite, rule: GradientRule) -> list[Expr]:
-    """The gradients by `rule` of the call on tensors without blocks, in the layouts of the arguments."""
-    layouts = [layout.name for layout in s.attrs.layouts()]
-    data_layout, kernel_layout, out_layout = plain = [layout.primals for layout in s.attrs.layouts()]
-    args, types = [], []
-    for value, type_, blocked, whole in zip(s.args, s.types, layouts, plain, strict=False):
-        assert isinstance(type_, TensorType)
-        args.append(_relaid(value, blocked, whole))
-        types.append(TensorType(convert_shape(type_.shape, blocked, whole), type_.dtype))
-    attrs = replace(s.attrs, data_layout=data_layout, kernel_layout=kernel_layout, out_layout=out_layout)
-    result = attrs.relate(types, Known())
-    assert isinstance(result, TensorType)
-    have = convert_shape(s.result_shape, layouts[2], out_layout)
-    widths = [(0, n - int(m)) for n, m in zip(result.static_shape, have, strict=True)]  # type: ignore[arg-type]  # static
-    grad = padded(_relaid(s.grad, layouts[2], out_layout), s.result_dtype, widths)
-    out = Call(s.out.op, tuple(args), attrs)
-    site = replace(s, args=tuple(args), types=tuple(types), attrs=attrs, out=out, type=result, grad=grad)
-    return [_relaid(g, whole, blocked) for g, blocked, whole in zip(rule(site), layouts, plain, strict=False)]
-
-
-def _relaid(e: Expr, source: str, target: str) -> Expr:
-    return e if source == target else call("layout_transform", e, src_layout=source, dst_layout=target)
+    layouts = s.attrs.layouts()
+    return in_layouts(s, [layout.name for layout in layouts], [layout.primals for layout in layouts], rule)
 
 
 @dataclass(frozen=True)
@@ -149,7 +135,6 @@ class _Convolution:
         weight: the weights, without an axis of groups.
         out_layout: the layout of the result, and of its gradient.
         pads: before and after each spatial axis.
-        padding: the same as TVM writes it, all before and all after.
         dtype: the dtype of the result.
         back: the gradients of data and weights as those of the arguments.
     """
@@ -160,11 +145,15 @@ class _Convolution:
     out_layout: str
     strides: tuple[int, ...]
     pads: tuple[tuple[int, int], ...]
-    padding: tuple[int, ...]
     dilation: tuple[int, ...]
     groups: int
     dtype: str
     back: Callable[[Expr, Expr], list[Expr]]
+
+    @property
+    def padding(self) -> tuple[int, ...]:
+        """The padding as TVM writes it, all before and all after."""
+        return (*(before for before, _ in self.pads), *(after for _, after in self.pads))
 
     def extents(self, tensor: _Stored) -> list[int]:
         """The spatial extents."""
@@ -209,7 +198,6 @@ class _Convolution:
             out_layout=out_layout,
             strides=tuple(map(int, a.strides)),
             pads=pads,
-            padding=(*(before for before, _ in pads), *(after for _, after in pads)),
             dilation=tuple(map(int, a.dilation)),
             groups=int(a.groups),
             dtype=dtype,

@@ -25,6 +25,10 @@ def reshaped(s: GradientSite) -> list[Expr]:
     "dyn.nn.pad",
     "dyn.one_hot",
     "dyn.topk",
+    "dyn.image.resize2d",
+    "dyn.nn.upsampling",
+    "dyn.nn.upsampling3d",
+    "dyn.sparse_to_dense",
 )
 def frozen(s: GradientSite) -> list[Expr]:
     """The gradient of the static operator; shapes, sizes and bounds have no gradient."""

@@ -8,11 +8,8 @@ from collections.abc import Sequence
 from ...diagnostics import IrError
 from ...ir import Expr, TensorType
 from ...ops.base import call
-from ...ops.nn.geometry import pad_amounts
-from ...ops.nn.pool import spatial_axes
-from ...ops.nn.pool_reference import window_counts
 from ..core.arithmetic import divide, multiply, negative
-from ..core.constants import array_constant, scalar_constant
+from ..core.constants import scalar_constant
 from ..core.mistakes import NoGradient
 from ..core.reshaping import reshape_to
 from .rule import GradientSite, gradient, sum_like
@@ -126,100 +123,6 @@ def batch_matmul(s: GradientSite) -> list[Expr]:
     else:
         parts = product(grad, b, False, True), product(a, grad, True, False)
     return [sum_like(parts[0], a), sum_like(parts[1], b)]
-
-
-def _dilation(s: GradientSite) -> tuple[int, ...]:
-    """The dilation of a pool as its gradient takes it: empty, as TVM writes it, for windows without gaps."""
-    return () if all(d == 1 for d in s.attrs.dilation) else s.attrs.dilation
-
-
-def _require_one_layout(s: GradientSite) -> None:
-    """Raises IrError for results in another layout, which the operators that compute gradients of pools do not have."""
-    attrs = s.attrs
-    if attrs.out_layout not in ("", attrs.layout):
-        raise s.refuse(f"is defined for results of the data's layout, {attrs.layout}, not {attrs.out_layout}")
-
-
-@gradient("nn.max_pool2d")
-def max_pool2d(s: GradientSite) -> list[Expr]:
-    """To the maximum of each window."""
-    _require_one_layout(s)
-    attrs = s.attrs
-    return [
-        call(
-            "nn.max_pool2d_grad",
-            s.grad,
-            s.args[0],
-            pool_size=attrs.pool_size,
-            strides=attrs.strides,
-            dilation=_dilation(s),
-            padding=attrs.padding,
-            layout=attrs.layout,
-            ceil_mode=attrs.ceil_mode,
-        )
-    ]
-
-
-@gradient("nn.avg_pool2d")
-def avg_pool2d(s: GradientSite) -> list[Expr]:
-    """Evenly over each window."""
-    _require_one_layout(s)
-    attrs = s.attrs
-    return [
-        call(
-            "nn.avg_pool2d_grad",
-            _by_counted_padding(s) if attrs.ceil_mode and attrs.count_include_pad else s.grad,
-            s.args[0],
-            pool_size=attrs.pool_size,
-            strides=attrs.strides,
-            dilation=_dilation(s),
-            padding=attrs.padding,
-            layout=attrs.layout,
-            ceil_mode=attrs.ceil_mode,
-            count_include_pad=attrs.count_include_pad,
-        )
-    ]
-
-
-def _by_counted_padding(s: GradientSite) -> Expr:
-    """The gradient, larger for windows that reach beyond the padding: elements beyond it do not count to the mean of the window,
-    and `nn.avg_pool2d_grad` divides by the extents of the window."""
-    import numpy as np
-
-    attrs = s.attrs
-    rank = len(s.shape())
-    axes = spatial_axes(attrs.layout, "HW", rank)
-    assert isinstance(s.type, TensorType)
-    factor: np.ndarray = np.ones([1] * rank)
-    pads = pad_amounts(attrs.padding, 2)
-    for axis, kernel, stride, gap, pad in zip(axes, attrs.pool_size, attrs.strides, attrs.dilation, pads, strict=True):
-        counts = window_counts(s.shape()[axis], kernel, stride, pad, gap, s.type.static_shape[axis], True)
-        factor = factor * (kernel / counts).reshape([-1 if a == axis else 1 for a in range(rank)])
-    return s.grad if (factor == 1).all() else multiply(s.grad, array_constant(factor, s.dtype))
-
-
-@gradient("nn.global_avg_pool2d")
-def global_avg_pool2d(s: GradientSite) -> list[Expr]:
-    """Evenly over the image."""
-    layout = s.attrs.layout
-    if layout not in ("NCHW", "NHWC"):
-        raise IrError(
-            f"the gradient of nn.global_avg_pool2d is defined for NCHW and NHWC, not {layout}",
-            s.out.span,
-            code=NoGradient,
-        )
-    window = s.shape()[2:] if layout == "NCHW" else s.shape()[1:3]
-    grad = call(
-        "nn.avg_pool2d_grad",
-        s.grad,
-        s.args[0],
-        pool_size=window,
-        strides=[1, 1],
-        dilation=(),
-        padding=[0, 0],
-        layout=layout,
-    )
-    return [grad]
 
 
 def _per_image(s: GradientSite) -> Expr:

@@ -95,6 +95,14 @@ def differentiable() -> list[str]:
     return sorted(_RULES.keys())
 
 
+def no_gradient(e: Call) -> IrError:
+    """The error of a call of an operator without a rule."""
+    assert isinstance(e.op, Op)
+    return IrError(
+        f"operator {e.op.name} has no gradient", e.span, help=e.op.operator.no_gradient or None, code=NoGradient
+    )
+
+
 def rule_of(e: Call) -> GradientRule | None:
     """The rule for a typed call of an operator, or None.
 

@@ -7,7 +7,7 @@ the end and write nothing for one out of range. Of several updates of one elemen
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from ...deferred import np
@@ -15,6 +15,7 @@ from ...ir import Constant, Expr, TensorType, Tuple, TupleGetItem, TupleType
 from ...ops.base import call
 from ..core.arithmetic import add, divide, multiply
 from ..core.constants import array_constant, has_data, scalar_constant, to_array
+from ..core.reshaping import reshape_to
 from .axis_map import padded
 from .rule import GradientSite, gradient, ones_like, zeros_like
 
@@ -190,6 +191,30 @@ def scatter_nd(s: GradientSite) -> list[Expr]:
     )
     of_data, of_updates = _through(s, data, updates, places, s.attrs.mode)
     return [of_data, zeros_like(indices), of_updates]
+
+
+@gradient("sparse_to_dense")
+def sparse_to_dense(s: GradientSite) -> list[Expr]:
+    """As of a scatter into a tensor of the default value, which has the sum over the places without a value."""
+    indices, values, default = s.args
+    index_shape, shape = s.shape(), s.result_shape
+    count = index_shape[0] if index_shape else 1
+    if prod(s.shape(1)) != count:
+        raise s.refuse(f"needs a value for each of the {count} places")
+    if 0 in shape or not count:
+        of_default = call("cast_like", call("sum", s.grad, axis=None), default)
+        return [zeros_like(indices), zeros_like(values), of_default]
+    rows = call("transpose", reshape_to(indices, (count, len(shape))), axes=(1, 0))
+    zero, beyond = (call("cast_like", scalar_constant(v, "int32"), rows) for v in (0, max(shape)))
+    places = call("where", call("less", rows, zero), beyond, rows)  # a scatter would count it from the end
+    types = (TensorType(shape, s.result_dtype), TensorType((len(shape), count), "int64"))
+    args = (call("full", default, shape=shape, dtype=s.result_dtype), places, reshape_to(values, (count,)))
+    out = call("scatter_nd", *args, mode="update")
+    value_type = TensorType((count,), s.result_dtype)
+    site = replace(s, args=args, types=(*types, value_type), attrs=out.attrs, out=out, sources=())
+    of_data, _, of_values = scatter_nd(site)
+    of_default = call("cast_like", call("sum", of_data, axis=None), default)
+    return [zeros_like(indices), call("reshape_like", of_values, values), of_default]
 
 
 @gradient("matrix_set_diag")
