@@ -8,6 +8,7 @@ searched for, after Low et al. (Analytical Modeling Is Enough for High-Performan
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -226,10 +227,10 @@ def _steps(target: VectorTarget, together: int, windows: WindowReads | None) -> 
 
 
 def _cost(rows: int, vectors: int, tile: Tile, cycles: _Steps, open_rows: bool, open_vectors: bool) -> float:
-    """See `tile_cost`. An open extent has tails of all powers of two that are smaller than the tile."""
+    """See `tile_cost`. An open extent has tails of the sizes of `tail_sizes`, and of half the vectors, half of these, and so on."""
     full_a, tail_a = divmod(rows, tile.rows)
     full_b, tail_b = divmod(vectors, tile.vectors)
-    tails_a = _powers_of_two(tail_a) if open_rows else [tail_a]
+    tails_a = _tail(tail_a, tile.rows) if open_rows else [tail_a]
     tails_b = _powers_of_two(tail_b) if open_vectors else [tail_b]
     total = full_a * full_b * cycles[tile.rows, tile.vectors]
     in_rows = sum([cycles[a, tile.vectors] for a in tails_a])
@@ -237,6 +238,23 @@ def _cost(rows: int, vectors: int, tile: Tile, cycles: _Steps, open_rows: bool, 
     total += full_b * in_rows + full_a * in_columns
     total += sum([cycles[a, b] for a in tails_a for b in tails_b])
     return total / (rows * vectors)
+
+
+def tail_sizes(size: int) -> list[int]:
+    """The rows of smaller tiles for the remainder of an extent that only the run knows: the square root of the size of full tiles, and 1.
+
+    They are little code, and few tiles: 5 at most beside full ones of 14 rows.
+    """
+    return [n for n in dict.fromkeys((round(math.sqrt(size)), 1)) if n < size]
+
+
+def _tail(rest: int, size: int) -> list[int]:
+    """The smaller tiles of a remainder."""
+    tiles = []
+    for n in tail_sizes(size):
+        tiles += [n] * (rest // n)
+        rest %= n
+    return tiles
 
 
 def _powers_of_two(n: int) -> list[int]:

@@ -27,6 +27,7 @@ from ...core.forms import Reduction
 from ...core.guards import free_range
 from ...core.nest import is_decided_in_tile, lower_all, open_guards
 from ...core.tile_stores import is_transposed
+from ...cost.register_tiles import tail_sizes
 from ...cost.tile_choice import TileChoice, contiguous_loops, decided, is_padded, other_tiles
 from ...primitives import (
     cache_write,
@@ -218,8 +219,8 @@ def _row_segments(r: Reduction, p: TileChoice) -> list[RowSegment]:
 
 
 def _open_vectors(extent: SymbolicInt, p: TileChoice) -> list[Segment]:
-    """Columns of which only the run knows the number: full tiles, narrower and narrower ones, and vectors of fewer and fewer
-    lanes."""
+    """Columns of which only the run knows the number: full tiles, narrower and narrower ones, and vectors of a fourth of the lanes: with
+    half of them, there would be more code than steps saved."""
     segments: list[Segment] = []
     first, vectors, lanes = 0, p.tile.vectors, p.lanes
     while lanes:
@@ -227,22 +228,19 @@ def _open_vectors(extent: SymbolicInt, p: TileChoice) -> list[Segment]:
         if tiles != 0:
             segments.append((first, tiles, vectors, lanes))
         first += tiles * vectors * lanes
-        vectors, lanes = (vectors // 2, lanes) if vectors > 1 else (1, lanes // 2)
+        vectors, lanes = (vectors // 2, lanes) if vectors > 1 else (1, max(lanes // 4, min(lanes - 1, 1)))
     return segments
 
 
 def _open_rows(n: SymbolicInt, size: int) -> list[RowSegment]:
-    """Rows of which only the run knows the number: in tiles of that size, and the remaining ones in tiles of powers of two, which are few
-    tiles for any remainder."""
+    """Rows of which only the run knows the number: in tiles of that size, and the remaining ones in smaller ones."""
     segments: list[RowSegment] = []
     first = 0
-    while True:
-        count = (n - first) // size
-        segments.append(RowSegment(first, count, size))
-        if size == 1:
-            return segments
-        first += count * size
-        size = 1 << (size - 1).bit_length() - 1
+    for rows in (size, *tail_sizes(size)):
+        count = (n - first) // rows
+        segments.append(RowSegment(first, count, rows))
+        first += count * rows
+    return segments
 
 
 def _order(r: Reduction, p: TileChoice) -> list[Var]:
