@@ -19,7 +19,7 @@ from ..passes.core.constants import scalar_constant
 from ..passes.eliminate_common_subexpr import eliminate
 from ..passes.first_order_gradient import differentiate
 from ..tir.dtypes import itemsize
-from . import batch_statistics, dropouts
+from . import batch_statistics, clips, dropouts, slices
 from .losses import loss_of, target_type
 from .mistakes import NoLoss, NothingToTrain
 from .optimizers import COUNTING, rates_of, updated
@@ -30,6 +30,13 @@ from .shared_weights import separate
 from .tidy import without_neutral_terms
 
 _SCALAR = TensorType((), "float32")
+_RULES = {
+    batch_statistics.NAME: batch_statistics.gradient,
+    clips.NAME: clips.gradient,
+    "strided_slice": slices.strided_slice,
+    "take": slices.take,
+}
+"""The rules of operators that are others in training."""
 
 
 class TrainStep(NamedTuple):
@@ -177,7 +184,7 @@ class _Step:
         function = Function(params, loss_of(output, t, target, self.options), None, (), {}, self.forward.span)
         typed = infer_types(self.module.with_function(self.entry, function))[self.entry]
         assert isinstance(typed, Function)
-        both = differentiate(typed, {batch_statistics.NAME: batch_statistics.gradient}).body
+        both = differentiate(typed, _RULES).body
         both = substitute(both, dict(zip(typed.params, params, strict=True)))
         gradients = {p: TupleGetItem(TupleGetItem(both, 1), n) for n, p in enumerate(params)}
         return TupleGetItem(both, 0), {p: gradients[p] for p in self.trained}
@@ -212,7 +219,7 @@ class _Step:
 
     def _tidied(self, function: Function) -> Function:
         """The function as a graph without terms that have no effect; equal calculations become one."""
-        module = run_passes(Module({"main": function}), "ToGraphNormalForm")
+        module = run_passes(Module({"main": function}), "ScatterTakenSlices,ToGraphNormalForm")
         for rewriting in (
             batch_statistics.normalized_by_batch,
             without_neutral_terms,

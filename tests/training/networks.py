@@ -36,6 +36,26 @@ def @main(%x: Tensor[(8, 50), float32], %w: Tensor[(3, 50), float32]) {
 """
 
 
+PLACES = """#[version = "0.0.5"]
+def @main(%x: Tensor[(4, 6, 5), float32], %w: Tensor[(5), float32], %v: Tensor[(3), float32]) {
+  %0 = multiply(%x, %w);
+  %1 = take(%0, 4, axis=1);
+  %2 = take(%0, -6, axis=1);
+  %3 = strided_slice(add(%1, %2), begin=[1], end=[4], strides=[1], axes=[1]);
+  %4 = strided_slice(%1, begin=[4], end=[0], strides=[-2], axes=[1]);
+  concatenate((multiply(%3, %v), %4), axis=1)
+}
+"""
+
+WORDS = """#[version = "0.0.5"]
+def @main(%x: Tensor[(4, 3), int64], %w: Tensor[(6, 5), float32]) { sum(take(%w, %x, axis=0), axis=[1]) }
+"""
+
+BOUNDED = """#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(4), float32]) { clip(multiply(%x, %w), a_min=0f, a_max=6f) }
+"""
+
+
 def network(text: str, *inputs: str, seed: int = 0) -> tuple[Module, dict[str, Any], list[Any]]:
     """The module, random weights, and random values of `inputs`, `x` if there are none."""
     module = irtool.parse(text)

@@ -15,7 +15,7 @@ from irtool.ir import Module
 from irtool.passes.core.bind import bind_params
 from irtool.training import TrainOptions, TrainStep, train_step
 
-from .networks import DROPPING, IMAGES, PERCEPTRON, network
+from .networks import BOUNDED, DROPPING, IMAGES, PERCEPTRON, PLACES, WORDS, network
 
 Outputs = Callable[[dict[str, Any], Sequence[Any]], Any]
 
@@ -31,6 +31,15 @@ def images(w: dict[str, Any], inputs: Sequence[Any]) -> Any:
     y = (y - y.mean((0, 2, 3), keepdims=True)) / np.sqrt(y.var((0, 2, 3), keepdims=True) + 1e-5)
     y = np.maximum(y * w["gamma"][:, None, None] + w["beta"][:, None, None], 0)
     return y.reshape(4, 5, 4, 2, 4, 2).max((3, 5)).mean((2, 3)) @ w["v"].T
+
+
+def places(w: dict[str, Any], inputs: Sequence[Any]) -> Any:
+    y = inputs[0] * w["w"]
+    return np.concatenate([(y[:, 4] + y[:, 0])[:, 1:4] * w["v"], y[:, 4, 4:0:-2]], 1)
+
+
+def words(w: dict[str, Any], inputs: Sequence[Any]) -> Any:
+    return w["w"][inputs[0].astype("int64")].sum(1)
 
 
 def cross_entropy(scores: Any, target: Any) -> float:
@@ -88,10 +97,16 @@ def next_values(step: TrainStep, values: Sequence[Any]) -> tuple[float, dict[str
 
 
 @pytest.mark.parametrize("loss", ["cross_entropy", "mse"])
-@pytest.mark.parametrize(("text", "outputs"), [(PERCEPTRON, perceptron), (IMAGES, images)], ids=["dense", "images"])
+@pytest.mark.parametrize(
+    ("text", "outputs"),
+    [(PERCEPTRON, perceptron), (IMAGES, images), (PLACES, places), (WORDS, words)],
+    ids=["dense", "images", "places", "words"],
+)
 def test_a_step_of_sgd_goes_down_the_gradient(text: str, outputs: Outputs, loss: str) -> None:
     module, weights, inputs = network(text)
     g = np.random.default_rng(1)
+    if text is WORDS:
+        inputs = [g.integers(0, 6, (4, 3))]
     trained = {n: a for n, a in weights.items() if n not in ("mean", "var")}
     expected = outputs(in_doubles(weights), [i.astype("float64") for i in inputs])
     target: Any = g.integers(0, expected.shape[1], expected.shape[0])
@@ -207,6 +222,14 @@ def test_the_gradient_of_a_dropout_has_its_factors() -> None:
     change = (weights["w"] - after["w"]) / (weights["w"] - after["w"]).min()  # columns without an element stay
     assert change.shape == (3, 50) and np.isfinite(change).all()
     np.testing.assert_allclose(change[0], change[1], rtol=0.2)
+
+
+def test_nothing_passes_at_the_bounds_of_a_clip() -> None:
+    module, weights, _ = network(BOUNDED)
+    step = train_step(module, weights, TrainOptions(loss="mse", learning_rate=1.0))
+    x, w = np.array([[0, 1, 2, 3], [0, 6, 6, 1]], "float32"), np.ones(4, "float32")
+    _, after = next_values(TrainStep(step.module, {"w": w}, step.report), [x, np.zeros((2, 4), "float32")])
+    np.testing.assert_allclose(w - after["w"], [0, 0.25, 1, 2.5])
 
 
 def test_labels_that_are_no_classes_have_no_part_in_the_loss() -> None:

@@ -109,6 +109,8 @@ class _Loop:
             return self._unrolled()
         if any(v.items is not None for v in self.spec.state):
             return self._with_sequences()
+        if self.functions.training and self.condition is None and self._may_be_written_out(_UNROLLED_LISTS):
+            return self._unrolled()  # programs without loops have gradients
         try:
             return self._recursion()
         except IrError as error:

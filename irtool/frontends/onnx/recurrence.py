@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ...deferred import np
 from ...diagnostics import IrError
-from ...ir import Tuple
+from ...ir import Tuple, TupleGetItem
 from .length_values import extent_of_axis
 from .loops import LoopSpec, Turn, build_loop
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
@@ -142,10 +142,13 @@ def _run(
     if lengths is not None:
         lengths = lengths.call("reshape", newshape=[batch, 1]).call("cast", dtype="int64")
 
+    parts = _parts_of_steps(product, steps) if functions.training and isinstance(steps, int) and steps > 1 else ()
+
     def turn(number: Value, _: Value | None, states: Sequence[Value]) -> Turn:
         if backward:
             number = count.call("subtract", Value.constant(np.int64(1))).call("subtract", number)
-        new = list(cell.step(product.call("take", number, axis=0), states))
+        own = parts[int(number.known)] if parts and number.known is not None else product.call("take", number, axis=0)
+        new = list(cell.step(own, states))
         output = new[0]
         if lengths is not None:
             within = number.call("less", lengths)
@@ -159,6 +162,12 @@ def _run(
         apart = [constant if v is None else s for v, s in zip(sequences.initial, initial, strict=True)]
     spec = LoopSpec(count, None, initial, turn, [backward] * with_outputs, names=("h", "c"), apart=apart)
     return build_loop(functions, spec)
+
+
+def _parts_of_steps(product: Value, steps: int) -> list[Value]:
+    """The parts of all steps at once: the gradient by the whole is then one concatenation, not a sum of so many tensors of its size."""
+    parts = product.call("split", indices_or_sections=steps, axis=0).expr
+    return [Value.of(TupleGetItem(parts, n)).call("squeeze", axis=[0]) for n in range(steps)]
 
 
 def check_cell(
