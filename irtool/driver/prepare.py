@@ -15,6 +15,8 @@ from ..ir import (
     Expr,
     Function,
     GlobalVar,
+    If,
+    Let,
     Match,
     Module,
     Op,
@@ -90,6 +92,8 @@ def prepare(
         module = run_passes(monomorphic, "RemoveUnusedFunctions", **before)
     if is_higher_order(module):
         module = make_first_order(run_passes(module, "ScatterTakenSlices", **before), **before)
+    if has_straight_lets(module):
+        module = run_passes(module, "ToGraphNormalForm", **before)
     if is_dynamic(module) or has_dynamic_operators(module):
         module = run_passes(module, "DynamicToStatic", **before)
     if is_dynamic(module):
@@ -226,6 +230,15 @@ def has_dynamic_operators(module: Module) -> bool:
         for f in module.relay_functions.values()
         for e in post_order(f.body)
     )
+
+
+def has_straight_lets(module: Module) -> bool:
+    """True if functions have `let`s, as gradients do, and no branches and loops: named values are no places to store results.
+
+    In a branch or a loop a `let` says how often a value is computed.
+    """
+    nodes = [e for f in module.relay_functions.values() for e in post_order(f.body)]
+    return any(isinstance(e, Let) for e in nodes) and not any(isinstance(e, If | Match | Function) for e in nodes)
 
 
 def is_higher_order(module: Module) -> bool:
