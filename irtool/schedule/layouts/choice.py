@@ -129,12 +129,16 @@ def _blocks(r: Reduction, v: Var, extent: int, full: int) -> tuple[dict[Buffer, 
 
 
 def _sums_rows(r: Reduction, least: int) -> bool:
-    """True if the reduction sums one buffer along its last axis, which is contiguous already; other operands have one element for
-    each sum, such as the mean for a variance."""
+    """True if the reduction sums along the last axes of its operands, which are contiguous already, and each element is read for one
+    result: the sums of one buffer, or of the products of two that the gradients of normalizations are. Other operands have one element
+    for each sum, such as the mean for a variance."""
     inner = [v for v, _ in r.inner]
     summed = [e for e in operands(r) if any(depends(i, v) for i in e.indices for v in inner)]
     long = {v for v, n in r.inner if bound(n) >= least}
-    return len({e.source for e in summed}) == 1 and all(e.indices[-1] in long for e in summed)
+    if not all(e.indices[-1] in long for e in summed):
+        return False
+    results = [v for v, n in r.loops if bound(n) > 1]
+    return len({e.source for e in summed}) == 1 or all(moves(e, v) for e in summed for v in results)
 
 
 def _is_product(r: Reduction, v: Var, least: int) -> bool:
