@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import irtool
@@ -96,3 +98,21 @@ def test_the_parentheses_of_a_sum_are_left_out_and_those_of_a_product_stay() -> 
     assert text(n * quarters) == str(n * quarters)
     assert f"({text(4 * n + 64)})" == str(4 * n + 64)
     assert text(4 * n) == "4 * n"
+
+
+def test_padded_images_are_copied_in_bands_whose_rows_divide_all_heights(tmp_path: Path) -> None:
+    """A copy of the whole image would take 12 times the memory."""
+    module = parse(
+        "def @main(%x: Tensor[(1, 16, ?, ?), float32], %w: Tensor[(16, 16, 3, 3), float32]) {"
+        " nn.relu(nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3])) }"
+    )
+    g = np.random.RandomState(0)
+    w = g.randn(16, 16, 3, 3).astype("float32")
+    options: Any = {"params": {"w": w}, "flags": {"winograd": "off"}, "name": "net"}
+    pinned = irtool.build(module, shapes={"x": (1, 16, 192, 192)}, emit="c", **options)
+    open_build = irtool.build(module, shapes={"x": (1, 16, "h<=192:4", "v<=192")}, out_dir=tmp_path, **options)
+    assert open_build.arena_bytes <= 1.02 * pinned.arena_bytes
+    for height, width in ((4, 1), (8, 7), (12, 192), (192, 5)):
+        x = g.randn(1, 16, height, width).astype("float32")
+        expected = irtool.evaluate(module, {"x": x, "w": w})
+        np.testing.assert_allclose(open_build.run({"x": x}), expected, rtol=1e-4, atol=1e-4)
