@@ -104,6 +104,14 @@ class ReentrantAtAnyLength(Reentrant, Protocol):
 
 
 @runtime_checkable
+class WithRegion(Reentrant, Protocol):
+    """A compiled network that works on data or recursion in a region of its workspace."""
+
+    def region_used(self, workspace: Any, begin: int) -> int:
+        """The most bytes of the region, from `begin` on in the workspace, that the last run there used at one time."""
+
+
+@runtime_checkable
 class Stateful(Reentrant, Protocol):
     """A compiled network with states, in the memory of instances, which are given by their addresses."""
 

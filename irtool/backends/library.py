@@ -29,6 +29,7 @@ from ..tir.errors import (
     WEIGHTS_FILE_ERROR,
     WORKSPACE_ERROR,
 )
+from ..tir.region import HEADER
 from .interface.memory import ALIGNMENT
 
 ERRORS = {
@@ -104,6 +105,14 @@ class CompiledFunctions:
         size = arena_bytes + ALIGNMENT
         memory = np.empty(size, np.uint8)
         return Workspace(memory.ctypes.data, size, memory)
+
+    def region_used(self, workspace: Workspace, begin: int) -> int:
+        """The most bytes of the region, from `begin` on in the aligned workspace, that the last run there used at one time; 0 before one."""
+        import numpy as np
+
+        skipped = -workspace.address % ALIGNMENT
+        words = workspace.memory[skipped + begin : skipped + begin + HEADER].view(np.int64)
+        return int(words[2] - HEADER - words[3])
 
     def arena_size(self, function: str, lengths: Sequence[int]) -> int:
         """The bytes of workspace for these lengths, by the function of that name. Raises ToolError if memory has no addresses for as many."""

@@ -94,6 +94,7 @@ class Record:
         repeats: how often a run executes each of these steps; empty: once each, in records that did not count.
         by_length: the compiled network at several lengths that the run decides; `whole` is at those of the inputs, by default the greatest.
         skipped: kernels without loops of ours, which are in `whole` only.
+        region_used: the most bytes of the region for data and recursion that a run used at one time; 0 without a region.
     """
 
     subject: str
@@ -107,12 +108,14 @@ class Record:
     skipped: int = 0
     peak: Peak | None = None
     by_length: list[LengthTimes] = field(default_factory=list)
+    region_used: int = 0
 
     def to_json(self) -> str:
         """Readable JSON; the same record gives the same text."""
         about = asdict(self)
-        if not self.by_length:
-            del about["by_length"]
+        for name in ("by_length", "region_used"):
+            if not about[name]:
+                del about[name]
         return json.dumps({"format": FORMAT, **about}, indent=1) + "\n"
 
     @staticmethod

@@ -226,6 +226,7 @@ def _measure_whole(
             times = measure_calls(partial(artifact.run, values), seconds, rounds)
             named = {s.name: n for s, n in lengths.items()}
             record.by_length.append(LengthTimes(times.rounds, named))
+    record.region_used = artifact.region_used
     if interp:
         record.interpreter = measure_calls(
             lambda: evaluate(workload.module, workload.values, entry=workload.entry), 0, 1

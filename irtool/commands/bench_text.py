@@ -35,6 +35,8 @@ def show_record(record: Record, stream: Any) -> str:
     for t in record.by_length:
         named = ", ".join(f"{name}={length}" for name, length in t.lengths.items())
         lines.append(f"  {_time(t)}  at {named}")
+    if record.region_used:
+        lines.append(f"region       {record.region_used} bytes used at most")
     if record.interpreter is not None:
         lines.append(f"interpreter  {_time(record.interpreter)}")
     if record.kernels:

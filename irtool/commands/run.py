@@ -312,6 +312,8 @@ def _run(
     result, seconds = _timed(lambda: run_rows(artifact, rows, runner), repeat)
     count = len(artifact.report["kernels"])
     facts += [f"{count} kernel{'' if count == 1 else 's'}", f"{seconds * 1e3:.3g} ms"]
+    if artifact.region_used:
+        facts.append(f"{artifact.region_used} of {artifact.report['region_bytes']} bytes of the region")
     if verbose:
         click.echo(timing.table())
         from .report import summarize

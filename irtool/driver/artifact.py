@@ -78,6 +78,12 @@ class Artifact:
         """Name, shape, dtype and bytes of each output tensor of the first entry."""
         return self.report.get("outputs", [])
 
+    @property
+    def region_used(self) -> int:
+        """The most bytes of the region for data and recursion that a run of this artifact used at one time, so far: a `region_size` that
+        its runs fit in. 0 for a network without a region, before a run, and for a program."""
+        return 0 if self._serving is None else self._serving.region_used
+
     def graph_json(self) -> str:
         """The graph for TVM's graph executor. Raises IrError for a network that is not straight-line code, or a graph that was not kept."""
         if self._graph_folder is not None:
@@ -270,7 +276,7 @@ class Artifact:
             from ..backends.base import find_backend
 
             loaded = find_backend(self._backend).load(self._library_path, self.name, self._weights)
-            self._serving = Serving(loaded, self.arena_bytes)
+            self._serving = Serving(loaded, self.arena_bytes, self.report.get("region_bytes", 0))
             return self._serving
 
     def _run_program(

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from ..backends.base import Reentrant, ReentrantAtAnyLength, Runnable, Stateful
+from ..backends.base import Reentrant, ReentrantAtAnyLength, Runnable, Stateful, WithRegion
 from ..diagnostics import UsageError
 
 
@@ -19,9 +19,16 @@ class Serving:
     Args:
         network: the library that the backend loaded.
         arena_bytes: workspace of one run.
+        region_bytes: bytes at its end for data and recursion.
+
+    Attributes:
+        region_used: the most bytes of them that a run used at one time, so far.
     """
 
-    def __init__(self, network: Runnable, arena_bytes: int) -> None:
+    def __init__(self, network: Runnable, arena_bytes: int, region_bytes: int = 0) -> None:
+        self.region_used = 0
+        self._region_begin = arena_bytes - region_bytes
+        self._with_region = network if region_bytes and isinstance(network, WithRegion) else None
         self._network = network
         self._reentrant = network if isinstance(network, Reentrant) else None
         self._stateful: Stateful | None = None
@@ -44,6 +51,12 @@ class Serving:
         except IndexError:
             return network.workspace(self._arena_bytes)
 
+    def _return(self, workspace: Any) -> None:
+        """Takes a workspace back, after a run in it."""
+        if self._with_region is not None:
+            self.region_used = max(self.region_used, self._with_region.region_used(workspace, self._region_begin))
+        self._free.append(workspace)
+
     def step(
         self,
         instance: int,
@@ -63,7 +76,7 @@ class Serving:
             else:
                 network.step_in(workspace, instance, inputs, outputs, run_with, lengths)
         finally:
-            self._free.append(workspace)
+            self._return(workspace)
 
     def _run_on_values(
         self, inputs: Sequence[Any], outputs: Sequence[Any], run_with: str, lengths: Sequence[int], values: int
@@ -74,7 +87,7 @@ class Serving:
         try:
             self._reentrant.run_in(workspace, inputs, outputs, run_with, lengths, values)
         finally:
-            self._free.append(workspace)
+            self._return(workspace)
 
     def run(
         self,
@@ -105,7 +118,7 @@ class Serving:
             else:
                 self._reentrant.run_in(workspace, inputs, outputs, run_with or f"{entry['run']}_with")
         finally:
-            self._free.append(workspace)
+            self._return(workspace)
 
     def _run_in_any(
         self,

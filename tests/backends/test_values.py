@@ -398,6 +398,17 @@ def test_the_examples_of_the_manual_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["c", "llvm"])
+def test_an_artifact_tells_how_much_of_the_region_was_used(target: str) -> None:
+    """The most of all runs so far; see the next test for the bytes."""
+    artifact = irtool.build(module("def @main(%n: int32) { @sum(@up(%n)) }"), target=target)
+    assert artifact.region_used == 0
+    for n, most in ((3, 3), (1, 3), (100, 100)):
+        artifact.run([np.array(n, "int32")])
+        assert abs(artifact.region_used - most * 40) < 40
+    assert artifact.report["region_bytes"] > 100 * 40
+
+
+@pytest.mark.parametrize("target", ["c", "llvm"])
 def test_the_header_tells_how_much_of_the_region_was_used(target: str, tmp_path: Path) -> None:
     """A list has elements of 24 bytes, and there is a frame of 16 for each while they are summed up."""
     m = module("def @main(%n: int32) { @sum(@up(%n)) }")

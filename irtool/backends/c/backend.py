@@ -18,7 +18,7 @@ from ...tir.vector_target import MOST_THREADS
 from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
 from ..interface.entry import EntryPoint
-from ..interface.memory import REGION_SIZE, check_region_size
+from ..interface.memory import REGION_SIZE, check_region_size, region_bytes
 from ..interface.names import Identifiers
 from ..interface.weights_file import INLINE
 from ..timing import TimingConditions, TimingJob
@@ -288,6 +288,7 @@ class C(Backend):
             {
                 "arena_lower_bound": text.live_bytes,
                 "stack_bytes": text.stack_bytes,
+                "region_bytes": region_bytes(program, int(self.region_size or 0)),
                 "workspace_pools": [pool_record(p.pool, p.bytes) for p in text.pools],
                 "constant_pools": [pool_record(p.pool, p.bytes) for p in text.constant_pools],
                 "compile": text.compile_line,

@@ -29,7 +29,7 @@ from ..base import (
     flag,
 )
 from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
-from ..interface.memory import REGION_SIZE, check_region_size
+from ..interface.memory import REGION_SIZE, check_region_size, region_bytes
 from ..interface.names import Identifiers
 from ..toolchain.compiler import Compiler, split_words
 from ..toolchain.described import described_machine, instruction_sets
@@ -179,7 +179,11 @@ class Llvm(Backend):
             text.identifiers,
             text.kernel_names,
             f"{name}.bin" if text.weights else "",
-            {"compile": line, "stack_bytes": text.stack_bytes},
+            {
+                "compile": line,
+                "stack_bytes": text.stack_bytes,
+                "region_bytes": region_bytes(program, int(self.region_size or 0)),
+            },
         )
 
     def build(self, sources: Sources, request: Request, folder: Path) -> Built:
