@@ -32,6 +32,30 @@ def test_values_say_shapes(name: str) -> None:
                 irtool.evaluate(module, [case.x, np.array(value, case.dtype)])
 
 
+RELATIVE = """def @main(%x: Tensor[(?, 3), float32], %t: Tensor[(1, 9, 4), float32]) {
+  let %n = take(shape_of(%x, dtype="int64"), 0, axis=0);
+  let %beyond = maximum(subtract(%n, 5i64), 0i64);
+  let %first = maximum(subtract(5i64, %n), 0i64);
+  let %count = subtract(multiply(%n, 2i64), 1i64);
+  let %padded = dyn.nn.pad(%t, reshape(stack((0i64, 0i64, %beyond, %beyond, 0i64, 0i64)), newshape=[3, 2]), 0f, pad_width=[]);
+  let %rows = dyn.strided_slice(%padded, stack((0i64, %first)), stack((1i64, add(%first, %count))),
+                                ones(shape=[2], dtype="int64"), begin=None, end=None, strides=None, axes=None);
+  add(%rows, dyn.broadcast_to(1f, stack((1i64, %count, 4i64)), shape=None))
+}"""
+
+
+def test_extremes_of_formulas_are_formulas() -> None:
+    """Embeddings of relative positions, as VITS pads and slices them: there are `2 * n - 1` rows for each length, whichever is the greater."""
+    module = parse(RELATIVE)
+    artifact = irtool.build(module, shapes={"x": ["n<=12", 3]})
+    assert artifact.report["kernels"] and "lengths_of_values" not in artifact.report["entries"]["main"]
+    assert artifact.report["outputs"][0]["shape"] == [1, "(2 * n - 1)", 4]
+    t = np.arange(36, dtype="float32").reshape(1, 9, 4)
+    for n in (1, 2, 4, 5, 6, 12):
+        inputs = [np.zeros((n, 3), "float32"), t]
+        np.testing.assert_array_equal(artifact.run(inputs), irtool.evaluate(module, inputs))
+
+
 def test_sparse_matrices_get_an_entry_in_each_row() -> None:
     text = """def @main(%i: Tensor[(3, 2), int64], %v: Tensor[(3), int64], %s: Tensor[(2), int64], %d: Tensor[(1), int64]) {
       sparse_fill_empty_rows(%i, %v, %s, %d) }"""

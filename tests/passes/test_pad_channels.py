@@ -10,9 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import irtool
-from irtool.ir import Call, post_order
+from irtool.infer.infer import infer_expr
+from irtool.ir import Call, TensorType, Var, post_order
+from irtool.ops.base import call
+from irtool.passes.channel_padding.calls import adds_channels
 from irtool.passes.channel_padding.channels import PaddedChannels, whole_channels
 from irtool.passes.core.bind import bind_params
+from irtool.passes.core.constants import scalar_constant
+from irtool.symbolic_int import symbolic
 
 V = '#[version = "0.0.5"]\n'
 SAME = "padding=[1, 1, 1, 1], kernel_size=[3, 3]"
@@ -123,3 +128,13 @@ def test_places() -> None:
     channels = PaddedChannels((0, 1, 4, 5), 8)
     np.testing.assert_array_equal(channels.spread(np.arange(1, 5), 0), [1, 2, 0, 0, 3, 4, 0, 0])
     np.testing.assert_array_equal(channels.spread(np.ones((2, 4)), 1)[1], [1, 1, 0, 0, 1, 1, 0, 0])
+
+
+def test_borders_whose_widths_a_run_decides_are_no_channels() -> None:
+    n = symbolic("n", 1, 9)
+    x = Var("x", TensorType((1, 4, 5), "float32"))
+    for width, expected in ((3, True), (n, False)):
+        padded = call("nn.pad", x, scalar_constant(0, "float32"), pad_width=[[0, 0], [0, width], [0, 0]])
+        assert adds_channels(infer_expr(padded)) == expected
+    bordered = call("nn.pad", x, scalar_constant(0, "float32"), pad_width=[[0, 0], [0, 0], [n, n]])
+    assert not adds_channels(infer_expr(bordered))

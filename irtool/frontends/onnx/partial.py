@@ -101,7 +101,8 @@ class Symbols:
             shapes.append(inferred.shape)
         for axis, numbers in enumerate(zip(*shapes, strict=True)):
             if not isinstance(t.shape[axis], int) and all(isinstance(n, int) for n in numbers):
-                self.put(value.expr, axis, tuple(int(n) for n in numbers))
+                # Attributes may have formulas of lengths.
+                self.put(value.expr, axis, tuple(self._of_length(n)[k] for k, n in enumerate(numbers)))
 
     def _draw(self) -> Numbers:
         draw = random.Random(self._drawn)

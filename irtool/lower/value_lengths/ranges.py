@@ -18,7 +18,7 @@ from ...ir import Call, Constant, Expr, If, Let, MissingData, Op, TensorType, Tu
 from ...ir.dims import is_number
 from ...ops.base import is_call_to
 from ...ops.reduce import reduce_axes
-from ...symbolic_int import SymbolicInt, Undecided, bound, interval, signs, smaller
+from ...symbolic_int import SymbolicInt, Undecided, bound, interval, maximum, minimum, signs, smaller
 
 _MOST = 64
 """Elements of a tensor that have a range each."""
@@ -269,10 +269,7 @@ def _divide(a: Range, b: Range) -> Range:
 
 def _minimum(a: Range, b: Range) -> Range:
     if a.exact is not None and b.exact is not None:
-        try:
-            return exactly(smaller(a.exact, b.exact))
-        except Undecided:
-            pass
+        return exactly(minimum(a.exact, b.exact))
     highs = [h for h in (a.high, b.high) if h is not None]
     high: int | None = None
     for h in highs:  # each of them is a bound
@@ -282,10 +279,7 @@ def _minimum(a: Range, b: Range) -> Range:
 
 def _maximum(a: Range, b: Range) -> Range:
     if a.exact is not None and b.exact is not None:
-        try:
-            return exactly(a.exact if smaller(a.exact, b.exact) is b.exact else b.exact)
-        except Undecided:
-            pass
+        return exactly(maximum(a.exact, b.exact))
     lows = [x for x in (a.low, b.low) if x is not None]
     low: int | None = None
     for x in lows:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from ...ir import Call, Constant, Expr, Tuple
 from ...ops.base import called_operator, is_call_to
 from ...ops.dtypes import dtype_of
+from ...symbolic_int import is_known
 from ..core.constants import has_data, single_value, to_array
 from ..core.extents import extents_of, known_extents
 from .rule import KEEPING, LAYERS
@@ -47,12 +48,12 @@ def adds_channels(e: Expr) -> bool:
     """True for a call that adds channels of zeros behind those of its operand."""
     if not isinstance(e, Call) or not is_call_to(e, "nn.pad") or extents_of(e) is None or dtype_of(e) not in _DTYPES:
         return False
-    widths = [tuple(int(n) for n in w) for w in e.attrs.pad_width]
+    widths = [tuple(w) for w in e.attrs.pad_width]
     return (
         len(widths) > 2
         and e.attrs.pad_mode == "constant"
         and single_value(e.args[1]) == 0
-        and all(w == (0, 0) or (n == 1 and w[0] == 0) for n, w in enumerate(widths))
+        and all(w == (0, 0) or (n == 1 and w[0] == 0 and is_known(w[1])) for n, w in enumerate(widths))
     )
 
 

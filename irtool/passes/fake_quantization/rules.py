@@ -104,7 +104,7 @@ def adaptive_average_pool(e: Call, types: Types) -> Result:
 def average_pool(e: Call, types: Types) -> Result:
     """The average in int32, in terms of the result."""
     zero = _single(fold(tensor_type(types, e).zero_point))
-    if e.attrs.count_include_pad and any(int(p) for p in e.attrs.padding) and zero != 0:
+    if e.attrs.count_include_pad and any(p != 0 for p in e.attrs.padding) and zero != 0:
         raise NotSupported("padding that counts is 0, which is not the zero point")
     return _average(e, types, **attributes_of(e.attrs))
 

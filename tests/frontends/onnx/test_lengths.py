@@ -399,3 +399,29 @@ def test_other_names_of_dimensions_stay_open(name: str, dims: Mapping[str, int |
 def test_extents_that_are_given_count_more_than_formulas() -> None:
     with pytest.raises(IrError):
         irtool.from_onnx(named(FORMULA, total="past + seq"), dims={"past": 4, "seq": 2, "past + seq": 7})
+
+
+def test_a_formula_beside_an_extent_that_values_decide() -> None:
+    """A slice of as many rows as values choose, up to a formula of a length."""
+    source = model(
+        "(float[n,4] x, float[9] m, float[9,2] z) => (float[a,2] y)",
+        """rows = NonZero(m)
+        zero = Constant<value = int64[1] {0}>()
+        one = Constant<value = int64[1] {1}>()
+        two = Constant<value = int64[1] {2}>()
+        row = Squeeze(rows, zero)
+        chosen = Gather(z, row)
+        s = Shape<start = 0, end = 1>(x)
+        twice = Mul(s, two)
+        end = Sub(twice, one)
+        y = Slice(chosen, zero, end, zero)""",
+    )
+    module, _ = irtool.from_onnx(source, dims={"n": symbolic("n", 1, 4)})
+    artifact = irtool.build(module)
+    g = np.random.RandomState(0)
+    z = g.rand(9, 2).astype("float32")
+    for n in (1, 2, 4):
+        for m in (np.zeros(9), np.eye(9)[3], np.ones(9)):
+            x = g.rand(n, 4).astype("float32")
+            expected = z[m > 0][: 2 * n - 1]
+            np.testing.assert_array_equal(artifact.run({"x": x, "m": m.astype("float32"), "z": z}), expected)
