@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..symbolic_int import is_known
+
 PREFIX = "places_"
 """What names of functions that load such elements begin with."""
 _MOST_READS = 3
@@ -37,7 +39,9 @@ class Shuffle:
 
 def find_shuffle(positions: Sequence[int]) -> Shuffle | None:
     """Loads of the elements at these places, of which the least is 0, with as few reads as possible, then as narrow ones; None
-    if three do not suffice."""
+    if three do not suffice, or the run decides how far elements are apart."""
+    if not all(map(is_known, positions)):
+        return None
     lanes = len(positions)
     best: Shuffle | None = None
     width = 1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import irtool
+from irtool.symbolic_int import symbolic
 from irtool.tir.shuffles import find_shuffle, name_of, places_of
 from tests.ops.hostile import run_under_sanitizers
 
@@ -144,6 +145,8 @@ def test_reads_cover_no_more_than_the_places() -> None:
         assert tuple(read[k] for k in s.mask) == places
         assert max(read) == max(places) and min(read) == 0 and places_of(name_of(places)) == places
     assert find_shuffle((0, 50, 100, 150)) is None
+    n = symbolic("n", 1, 4)
+    assert find_shuffle((0, 1, 32 * n, 32 * n + 1)) is None
 
 
 @pytest.mark.parametrize("op", ["nn.adaptive_avg_pool2d", "nn.adaptive_max_pool2d"])

@@ -465,3 +465,16 @@ def test_no_offer_of_a_strategy_depends_on_a_length(name: str) -> None:
     assert reasons and not [r for r in reasons if "depends on a length" in r]
     assert all(k["stages"] for k in report["kernels"])
     assert {q["stage"] for q in report["open_questions"]} <= OPEN
+
+
+def test_vectors_are_compared_with_formulas() -> None:
+    """The mask of causal attention, beside the sums of a tile: the row of an element is a formula of the length behind the whole tiles."""
+    module = parse("""def @main(%x: Tensor[(2, ?, 8), float32], %k: Tensor[(2, ?, 8), float32]) {
+      %0 = nn.batch_matmul(%x, %k, transpose_b=True);
+      %1 = trilu(ones_like(%0), 0, upper=False);
+      add(%0, where(equal(%1, 0f), -1000f, 0f)) }""")
+    artifact = irtool.build(module, shapes={"x": (2, "s<=48", 8), "k": (2, "s<=48", 8)})
+    g = np.random.RandomState(0)
+    for s in (1, 3, 17, 48):
+        inputs = [g.randn(2, s, 8).astype("float32") for _ in range(2)]
+        np.testing.assert_allclose(artifact.run(inputs), irtool.evaluate(module, inputs), rtol=1e-5, atol=1e-5)

@@ -8,7 +8,7 @@ from ...selection.vectors import ir
 from ...selection.vectors.types import VectorType
 from ...symbolic_int import SymbolicInt
 from ...tir import dtypes
-from ...tir.expr import Cast, Const, Expr, Load
+from ...tir.expr import Cast, Const, Expr, Load, post_order
 from ...tir.native_halves import HALF
 from ...tir.stmt import Buffer, Scope
 from ..c_types import bare, enclose, half_bits, literal, value_type
@@ -147,9 +147,10 @@ class VectorPrinter:
     def _in_every_lane(self, e: Expr, lines: list[str]) -> str:
         if e.dtype == "bool":
             return f"-{self._scalar(e, lines)}"
-        if isinstance(e, Const) and isinstance(e.value, SymbolicInt) and not dtypes.is_float(e.dtype):
-            return f"({value_type(e.dtype)}){literal(e.value, e.dtype)}"  # formulas are int64_t, and no other integer converts to a vector
-        return literal(e.value, e.dtype) if isinstance(e, Const) else self._scalar(e, lines)
+        scalar = literal(e.value, e.dtype) if isinstance(e, Const) else self._scalar(e, lines)
+        if not dtypes.is_float(e.dtype) and _has_formula(e):
+            return f"({value_type(e.dtype)})({bare(scalar)})"  # formulas are int64_t, and no other integer converts to a vector
+        return scalar
 
     def _bits(self, e: Expr, lines: list[str]) -> str:
         """The bits of a float16 scalar; those in memory if it is an element."""
@@ -208,3 +209,8 @@ class VectorPrinter:
             lines += ["  " + x for x in self.print(part)]
             lines += [f"  {name} = {bare(self.text[part.result])};", end]
         return name
+
+
+def _has_formula(e: Expr) -> bool:
+    """True if a length of the run is in an expression."""
+    return any(isinstance(x, Const) and isinstance(x.value, SymbolicInt) for x in post_order(e))
