@@ -7,11 +7,12 @@ lanes are contiguous.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...symbolic_int import bound, is_known
 from ...tir import dtypes
-from ...tir.expr import Binary, Call, Const, Var, post_order
+from ...tir.expr import Binary, Call, Const, Load, Var, post_order
 from ...tir.forms import Reduction
 from ...tir.kernel import Kernel
 from ...tir.stmt import Buffer
@@ -135,10 +136,23 @@ def _sums_rows(r: Reduction, least: int) -> bool:
     inner = [v for v, _ in r.inner]
     summed = [e for e in operands(r) if any(depends(i, v) for i in e.indices for v in inner)]
     long = {v for v, n in r.inner if bound(n) >= least}
-    if not all(e.indices[-1] in long for e in summed):
-        return False
+    if len({e.source for e in summed}) == 1:
+        return all(e.indices[-1] in long for e in summed)
     results = [v for v, n in r.loops if bound(n) > 1]
-    return len({e.source for e in summed}) == 1 or all(moves(e, v) for e in summed for v in results)
+    extents = {v: bound(n) for v, n in r.inner}
+    return all(_run(e, extents) >= least and all(moves(e, v) for v in results) for e in summed)
+
+
+def _run(e: Load, extents: Mapping[Var, int]) -> int:
+    """The number of neighbouring elements that loops with these extents read one after the other."""
+    run = 1
+    for i, d in zip(reversed(e.indices), reversed(e.source.shape), strict=True):
+        if not isinstance(i, Var) or i not in extents:
+            break
+        run *= extents[i]
+        if extents[i] != d:
+            break
+    return run
 
 
 def _is_product(r: Reduction, v: Var, least: int) -> bool:
