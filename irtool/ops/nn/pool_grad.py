@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -11,7 +13,9 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
+from ...tir.stmt import PARALLEL, SERIAL
 from ..base import Operator, Pattern, RelationError, Reporter, operator
+from ..dtypes import is_float
 from ..partial import is_settled, meet, meet_dims, window_input
 from ..relations import require_dtype
 from ..shape.partly_known import same_axes
@@ -21,7 +25,7 @@ from .geometry import dilated, pad_amounts, per_axis, positions, reached
 from .pool import spatial_axes
 from .pool_reference import lowest, window_counts
 from .precision import narrow, widen
-from .window_expression import least, pad_axes, window_count
+from .window_expression import least, window_count
 
 
 class PoolGrad(Operator):
@@ -122,29 +126,6 @@ class PoolGrad(Operator):
         """Adds each window's gradient to the padded `total`."""
         raise NotImplementedError
 
-    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
-        grad, x = inputs
-        axes = spatial_axes(self.layout, "HW", x.ndim)
-        pads: Any = pad_amounts(self.padding, 2)
-        share = self.shares(grad, x, axes, pads)
-        taps = [te.reduce_axis(k, name=f"t{n}") for n, k in enumerate(self.pool_size)]
-
-        def element(*i: Any) -> Any:
-            indices, inside = list(i), []
-            for axis, t, s, d, pad in zip(axes, taps, self.strides, self.gaps, pads, strict=True):
-                first = i[axis] + pad[0] - t * d
-                indices[axis] = te.floordiv(first, s)
-                inside += [first >= 0, te.floormod(first, s).equal(0), indices[axis] < grad.shape[axis]]
-            return te.sum(
-                te.if_then_else(te.all(*inside), share(tuple(indices), taps), te.const(0, grad.dtype)), axis=taps
-            )
-
-        return te.compute(out_type.shape, element, name="pool_grad", tag="pool_grad")
-
-    def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
-        """The share of a tap in the gradient of a window: a function of the indices of both."""
-        raise NotImplementedError
-
 
 @operator("nn.max_pool2d_grad", "data", "grad", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool2DAttrs", level=2)
 @dataclass(frozen=True)
@@ -168,25 +149,78 @@ class MaxPool2DGrad(PoolGrad):
         for i, tap in enumerate(taps):
             tap_view(total, tap, out, self.strides, self.gaps)[...] += np.where(chosen == i, grad, 0)
 
-    def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
-        sizes, out = ([shape[a] for a in axes] for shape in (x.shape, grad.shape))
-        reach = reached(sizes, out, self.pool_size, self.strides, self.gaps, pads)
-        padded = pad_axes(x, axes, reach, least(x.dtype))
-        over = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(self.pool_size)]
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        """The largest element of each window, the first tap that has it, and the gradients added up at these places."""
+        grad, x = inputs
+        axes = spatial_axes(self.layout, "HW", x.ndim)
+        most = self._largest(grad, x, axes)
+        taps = [grad, most, self._first_tap(grad, x, axes, most)]
+
+        def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            (total,) = outs
+            with ExitStack() as loops:
+                place: list[Any] = [None] * x.ndim
+                for n, axis in enumerate(a for a in range(x.ndim) if a not in axes):
+                    kind = PARALLEL if n == 0 else SERIAL
+                    place[axis] = loops.enter_context(ib.for_(x.shape[axis], name=f"i{axis}", kind=kind))
+                with ib.for_(x.shape[axes[0]], name="row") as row, ib.for_(x.shape[axes[1]], name="column") as column:
+                    place[axes[0]], place[axes[1]] = row, column
+                    ib.store(total, tuple(place), te.const(0, x.dtype))
+                self._add_windows(ib, ins, total, place, axes)
+
+        return te.extern(out_type.shape, taps, fill, dtype=out_type.dtype, name="pool_grad")
+
+    def _taps(self, name: str) -> list[Any]:
+        return [te.reduce_axis(k, name=f"{name}{n}", window=True) for n, k in enumerate(self.pool_size)]
+
+    def _place(
+        self, window: Sequence[Any], taps: Sequence[Any], axes: Sequence[int], shape: Sequence[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """The indices of a window's tap, and the conditions that it is in the data."""
+        indices, inside = list(window), []
+        pads: Any = pad_amounts(self.padding, 2)
+        for axis, t, s, d, pad in zip(axes, taps, self.strides, self.gaps, pads, strict=True):
+            indices[axis] = window[axis] * s + t * d - pad[0]
+            inside += [indices[axis] >= 0, indices[axis] < shape[axis]]
+        return indices, inside
+
+    def _largest(self, grad: Any, x: Any, axes: Sequence[int]) -> Any:
+        over = self._taps("m")
 
         def largest(*i: Any) -> Any:
-            indices = list(i)
-            for axis, r, s, d in zip(axes, over, self.strides, self.gaps, strict=True):
-                indices[axis] = i[axis] * s + r * d
-            return te.argmax((over[0] * self.pool_size[1] + over[1], padded[tuple(indices)]), axis=over)
+            indices, inside = self._place(i, over, axes, x.shape)
+            none = te.const(least(x.dtype), x.dtype)
+            return te.max(te.if_then_else(te.all(*inside), x[tuple(indices)], none), axis=over)
 
-        chosen, _ = te.compute(grad.shape, largest, name="largest", tag="comm_reduce_idx")
+        return te.compute(grad.shape, largest, name="most", tag="pool_max")
 
-        def share(indices: tuple[Any, ...], taps: Sequence[Any]) -> Any:
-            mine = chosen[indices].equal(taps[0] * self.pool_size[1] + taps[1])
-            return te.if_then_else(mine, grad[indices], te.const(0, grad.dtype))
+    def _first_tap(self, grad: Any, x: Any, axes: Sequence[int], most: Any) -> Any:
+        over, none = self._taps("k"), te.max_value("int32")
 
-        return share
+        def first(*i: Any) -> Any:
+            indices, inside = self._place(i, over, axes, x.shape)
+            value = x[tuple(indices)]
+            has_it = value.equal(most[i])
+            if is_float(x.dtype):
+                has_it = te.any(has_it, te.not_equal(value, value))
+            tap = te.select(has_it, over[0] * self.pool_size[1] + over[1], none)
+            return te.min(te.if_then_else(te.all(*inside), tap, none), axis=over)
+
+        return te.compute(grad.shape, first, name="first", tag="comm_reduce")
+
+    def _add_windows(self, ib: Any, ins: Sequence[Any], total: Any, place: Sequence[Any], axes: Sequence[int]) -> None:
+        """Adds the gradients of a plane's windows, the last one first, which is the order of `spread`'s sums."""
+        grad, most, first = ins
+        with ib.for_(grad.shape[axes[0]], name="y") as up, ib.for_(grad.shape[axes[1]], name="x") as left:
+            window = list(place)
+            window[axes[0]], window[axes[1]] = grad.shape[axes[0]] - 1 - up, grad.shape[axes[1]] - 1 - left
+            # Where no element is above the padding, that of the first tap is the largest one.
+            is_padding = most[tuple(window)].equal(te.const(least(most.dtype), most.dtype))
+            tap = ib.let(te.select(is_padding, te.const(0, "int32"), first[tuple(window)]))
+            taps = te.floordiv(tap, self.pool_size[1]), te.floormod(tap, self.pool_size[1])
+            to, inside = self._place(window, taps, axes, total.shape)
+            with ib.if_(te.all(tap < math.prod(self.pool_size), *inside)):
+                ib.store(total, tuple(to), total[tuple(to)] + grad[tuple(window)])
 
 
 # TVM declares MaxPool2DAttrs here and uses AvgPool2DAttrs, so its printer refers to the attributes by metadata.
@@ -229,7 +263,28 @@ class AvgPool2DGrad(PoolGrad):
         for tap in product(*map(range, self.pool_size)):
             tap_view(total, tap, out, self.strides, self.gaps)[...] += share
 
-    def shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        grad, x = inputs
+        axes = spatial_axes(self.layout, "HW", x.ndim)
+        pads: Any = pad_amounts(self.padding, 2)
+        share = self._shares(grad, x, axes, pads)
+        taps = [te.reduce_axis(k, name=f"t{n}") for n, k in enumerate(self.pool_size)]
+
+        def element(*i: Any) -> Any:
+            indices, inside = list(i), []
+            for axis, t, s, d, pad in zip(axes, taps, self.strides, self.gaps, pads, strict=True):
+                first = i[axis] + pad[0] - t * d
+                indices[axis] = te.floordiv(first, s)
+                inside += [first >= 0, te.floormod(first, s).equal(0), indices[axis] < grad.shape[axis]]
+            return te.sum(
+                te.if_then_else(te.all(*inside), share(tuple(indices), taps), te.const(0, grad.dtype)), axis=taps
+            )
+
+        return te.compute(out_type.shape, element, name="pool_grad", tag="pool_grad")
+
+    def _shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
+        """The share of a tap in the gradient of a window: a function of the indices of both."""
+
         def share(indices: tuple[Any, ...], taps: Sequence[Any]) -> Any:
             count: Any = 1
             for n, axis in enumerate(axes):
