@@ -131,7 +131,8 @@ class _Step:
         self.report = report
         self.names = {p.name for p in forward.params}
         self.inputs = [p for p in forward.params if p.name not in params and p not in self.rates]
-        self.statistics = batch_statistics.running_statistics(forward, options.statistics_momentum)
+        statistics = batch_statistics.running_statistics(forward, options.statistics_momentum)
+        self.statistics = {p: value for p, value in statistics.items() if p.name in params}
         weights = [p for p in forward.params if p.name in params and p not in self.statistics]
         self.unchanged = {p: reason for p in weights if (reason := self._reason_to_keep(p))}
         self.trained = [p for p in weights if p not in self.unchanged]

@@ -132,6 +132,17 @@ def test_running_statistics_follow_with_unbiased_variances() -> None:
     np.testing.assert_allclose(after["var"], 0.7 * weights["var"] + 0.3 * y.var((0, 2, 3), ddof=1), rtol=1e-4)
 
 
+def test_running_statistics_without_values_stay_inputs() -> None:
+    module, weights, (x,) = network(IMAGES)
+    step = train_step(module, {"v": weights["v"]}, TrainOptions())
+    names = [p.name for p in step.module["main"].params]
+    assert not step.report.statistics and names[-1] == "v" and {"mean", "var"} <= set(names[: names.index("target")])
+    others = [weights[n] for n in ("w", "gamma", "beta", "mean", "var")]
+    loss, _ = next_values(step, [x, *others, np.zeros(4, "int64")])
+    scores = images(in_doubles(weights), [x.astype("float64")])
+    assert loss == pytest.approx(cross_entropy(scores, np.zeros(4, "int64")), rel=1e-5)
+
+
 class Adam:
     """Adam and AdamW (Kingma and Ba 2015; Loshchilov and Hutter 2019), in float64."""
 
