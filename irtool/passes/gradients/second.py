@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from ...deferred import np
-from ...ir import Expr
+from ...ir import Expr, TensorType
 from ...ops.base import call, operators
 from ...ops.dtypes import numpy_dtype
 from ...ops.nn.geometry import pad_amounts, reached
@@ -26,8 +26,12 @@ def conv2d_backward_weight(s: GradientSite) -> list[Expr]:
     if not all(layout.isalpha() and len(layout) == 4 for layout in layouts):
         raise s.refuse(f"is defined for layouts without blocks, not {', '.join(layouts)}")
     grad, data = s.args
+    data_type = s.types[1]
+    assert isinstance(data_type, TensorType)
+    if data_type.dtype != s.dtype:
+        data = call("cast", data, dtype=s.dtype)
     channels = s.shape()[a.data_layout.index("C")]
-    weights = s.grad
+    weights = s.grad if s.result_dtype == s.dtype else call("cast", s.grad, dtype=s.dtype)
     if s.result_shape[out_layout.index("O")] != channels:
         raise s.refuse("is defined for weights with an axis of the channels that go out")
     sizes = [
@@ -68,7 +72,7 @@ def conv2d_backward_weight(s: GradientSite) -> list[Expr]:
         out_layout=a.kernel_layout if a.data_layout != a.kernel_layout else "",
         **around,
     )
-    return [of_grad, of_data]
+    return [of_grad, of_data if data_type.dtype == s.dtype else call("cast_like", of_data, s.args[1])]
 
 
 @gradient("nn.avg_pool2d_grad")
