@@ -59,7 +59,7 @@ def command(
       irtool train-step net.onnx --loss cross_entropy --dim batch=8 -o step.relay
       irtool train-step net.onnx --loss mse --optimizer adam --learning-rate input -o step.relay
       irtool train-step net.relay --params net.npz --loss cross_entropy --train-only 'fc.*' -o step.relay
-      irtool build step.relay --params step.npz --name step --out-dir out
+      irtool build step.relay --params step.npz --name step -o out/
     """
     from ..diagnostics import UsageError
     from ..passes.core.bind import bind_params

@@ -48,8 +48,8 @@ class NoLoss(Code):
 
     example = """\
 #[version = "0.0.5"]
-def @main(%x: Tensor[(1, 4), float32]) {
+def @main(%x: Tensor[(1, 4), float32], %w: Tensor[(2), float32]) {
   argmax(%x, axis=[1])
 }
 """
-    command = "train-step %s -o %t --loss mse"
+    command = "train-step %s -o %t --loss mse --value w=1,2 --params-format embedded"

@@ -260,6 +260,14 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("quantize open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz --calibrate random -o q3.relay --json --samples 1", 0, ("q3.relay:add",)),
     ("quantize open.relay --entry f --inputs open.npz --shape y=2,3 --params v.npz --calibrate random -o q4.relay --samples 1", 0, ("q4.relay:add",)),
     ("quantize model.onnxtxt --dim n=2 --value k=1, --prelude --calibrate random -o q5.relay --samples 1", 0, ("q5.relay:def @main",)),
+    ("train-step net.relay --params w.npz -o t1.relay --params-format npz --params-out t1.npz --loss cross_entropy --class-axis 1 --optimizer momentum "
+     "--learning-rate 0.1 --momentum 0.5 --weight-decay 0.1 --statistics-momentum 0.2 --seed 1 --output out0 --entry main --types none", 0,
+     ("t1.relay:nn.log_softmax", "t1.npz:", "out:trained")),
+    ("train-step net.relay --params w.npz -o t2.relay --loss mse --optimizer adam --betas 0.8 0.9 --epsilon 1e-6 --learning-rate input --train-only .* --json", 0,
+     ("t2.relay:%learning_rate", 'out:"trained"')),
+    ("train-step open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz --loss mse -o t3.relay -q", 0, ("t3.relay:state_outputs", "not out:t3")),
+    ("train-step open.relay --entry f --inputs open.npz --shape y=2,3 --params v.npz --loss mse -o t4.relay -v --color never", 0, ("t4.relay:state_outputs",)),
+    ("train-step model.onnxtxt --dim n=2 --value k=1, --prelude --loss mse -o t5.relay", 0, ("t5.relay:state_outputs",)),
     ("reduce net.relay -p DropsRelu --load drops.py --expect-diff --seed 1 --rtol 0.01 --atol 0.01 --entry main --via interp -o small.relay -v",
      0, ("small.relay:nn.relu", "err:calls: 1 operator")),
     ("reduce net.relay -p FuseOps --disable-pass FastMath --require-pass FoldConstant --pass-config relay.FuseOps.max_depth=8 --instrument "

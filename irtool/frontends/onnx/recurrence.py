@@ -13,6 +13,7 @@ from ...diagnostics import IrError
 from ...ir import Tuple, TupleGetItem
 from .length_values import extent_of_axis
 from .loops import LoopSpec, Turn, build_loop
+from .memory_limit import filled
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from .program import Functions
 from .value import Value, apply
@@ -158,7 +159,7 @@ def _run(
 
     apart: list[Value] = []  # a product with a state that the build knows is a constant
     if all(v is None or v.known is not None for v in sequences.initial):
-        constant = Value.constant(np.zeros((batch, sequences.hidden), x.dtype))
+        constant = Value.constant(filled((batch, sequences.hidden), 0, "the first state", x.dtype))
         apart = [constant if v is None else s for v, s in zip(sequences.initial, initial, strict=True)]
     spec = LoopSpec(count, None, initial, turn, [backward] * with_outputs, names=("h", "c"), apart=apart)
     return build_loop(functions, spec)

@@ -108,8 +108,8 @@ class NoGradient(Code):
 
     example = """\
 #[version = "0.0.5"]
-def @main(%x: Tensor[(2, 3), float32]) {
-  sort(%x)
+def @main(%x: Tensor[(1, 2, 4, 4), float32]) {
+  nn.correlation(%x, %x, padding=[1, 1, 1, 1])
 }
 """
     command = "opt --passes=Gradient %s"
