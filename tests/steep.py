@@ -5,6 +5,7 @@ from __future__ import annotations
 _LEAVES = "TVM's gradients are made tensor by tensor: what is shared in a tuple is so many tensors"
 _TENSORS = "the storage plan, as TVM's does, lists the tensors of each tuple, those of tuples inside it among them"
 _CALLED = "TVM evaluates each function with the bodies of all that it calls, directly or not, in the place of the calls"
+_FIELDS = "the gradient of a field is a tuple with zeros for all others"
 
 LARGER: dict[tuple[str, str], str] = {
     ("functions", "PartialEvaluate"): _CALLED,
@@ -12,7 +13,8 @@ LARGER: dict[tuple[str, str], str] = {
     ("let_functions", "PartialEvaluate"): _CALLED,
     ("mutual", "PartialEvaluate"): _CALLED,
     ("mutual_values", "PartialEvaluate"): _CALLED,
-    ("wide_tuple", "FirstOrderGradient"): "the gradient of a field is a tuple with zeros for all others",
+    ("wide_tuple", "FirstOrderGradient"): _FIELDS,
+    ("split_parts", "FirstOrderGradient"): _FIELDS,
 }
 """By shape and stage: results larger than the input, because TVM's are. They are measured by the size of the result."""
 
