@@ -31,6 +31,12 @@ ALL_ONES = 2**64 - 1
 Words = Sequence[Any]
 
 
+def first_state(seed: int) -> np.ndarray:
+    """The generator of a seed of at most 256 bits, as TVM's `threefry_key` makes it: no path, and counted from 0."""
+    words = [seed >> 64 * n & ALL_ONES for n in range(_WORDS)]
+    return np.array([*words, 0, 0, 0, 0, 1 << 63, 0], "uint64")
+
+
 def hash_words(key: Words, counter: Words, constant: Any, bind: Any = lambda e: e) -> list[Any]:
     """Threefry of 20 rounds: four words from four words of key and four of counter.
 

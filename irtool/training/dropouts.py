@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..deferred import np
 from ..ir import Expr, TensorType, Tuple, TupleGetItem, Var, rewrite
 from ..ops.base import call, is_call_to
 from ..passes.core.arithmetic import multiply
@@ -51,9 +50,3 @@ def drawn_factors(rates: Mapping[Var, float], key: Expr) -> tuple[dict[Var, Expr
         scale = number(1 / (1 - rate) if rate < 1 else 0.0)
         factors[variable] = call("where", is_left_out, number(0.0), scale)
     return factors, key
-
-
-def first_generator(seed: int) -> np.ndarray:
-    """The generator of a seed, as TVM's `threefry_key` makes it."""
-    words = [seed >> shift & (1 << 64) - 1 for shift in range(0, 256, 64)]
-    return np.array([*words, 0, 0, 0, 0, 1 << 63, 0], "uint64")

@@ -13,6 +13,7 @@ from ..infer import infer_types, require_types
 from ..ir import Expr, Function, Module, TensorType, Tuple, TupleGetItem, Type, Var, substitute
 from ..ir.expr import with_function
 from ..ir.tensor_names import OUTPUTS, STATES, output_names
+from ..ops.threefry import first_state
 from ..passes import run_passes
 from ..passes.core.arithmetic import add
 from ..passes.core.constants import scalar_constant
@@ -216,7 +217,7 @@ class _Step:
             return [], {}
         key = self._parameter("generator", dropouts.KEY)
         factors, following = dropouts.drawn_factors(self.rates, key)
-        return [_State(key, following, dropouts.first_generator(self.options.seed))], factors
+        return [_State(key, following, first_state(self.options.seed))], factors
 
     def _tidied(self, function: Function) -> Function:
         """The function as a graph without terms that have no effect; equal calculations become one."""

@@ -14,7 +14,7 @@ from typing import Any
 from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import TupleGetItem
-from ....ops.threefry import generate
+from ....ops.threefry import first_state, generate
 from ..arithmetic import add, cast, multiply, scalar, subtract
 from ..memory_limit import require_shape
 from ..mistakes import DamagedModel
@@ -23,7 +23,6 @@ from ..tensors import dtype_of
 from ..value import Value, apply
 from . import run_time_random
 
-_WORDS = 10
 _FLOATS = ("float32", "float64")
 Shape = Sequence[int] | Value
 
@@ -34,14 +33,10 @@ def generator(seed: float | None, count: int) -> Value:
     A seed is the number itself if it is a natural one, as in TVM's importer, else its bits as a float32. The node without a seed
     that is the `count`-th has that number in a second word, so that no two nodes without a seed draw the same numbers.
     """
-    state = [0] * _WORDS
-    state[8] = 1 << 63
     if seed is None:
-        state[0:2] = count, 1
-    else:
-        is_natural = math.isfinite(seed) and 0 <= seed < 1 << 64 and seed == int(seed)
-        state[0] = int(seed) if is_natural else int(np.array(seed, "float32").view("uint32"))
-    return Value.constant(np.array(state, "uint64"))
+        return Value.constant(first_state(count | 1 << 64))
+    is_natural = math.isfinite(seed) and 0 <= seed < 1 << 64 and seed == int(seed)
+    return Value.constant(first_state(int(seed) if is_natural else int(np.array(seed, "float32").view("uint32"))))
 
 
 class Drawn(OnnxOperator):
