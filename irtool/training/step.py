@@ -225,7 +225,6 @@ class _Step:
         for rewriting in (
             batch_statistics.normalized_by_batch,
             without_neutral_terms,
-            without_neutral_terms,
             eliminate,
         ):
             typed = infer_types(module)["main"]
