@@ -9,7 +9,9 @@ import importlib
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 
 BY_NAME = ("growth",)
@@ -42,6 +44,15 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def setting(packages: Sequence[str], vector_bytes: int) -> str:
+    """The machine, the compiler, and the versions of Python and of packages that measurements are of, with the date."""
+    versions = ", ".join(f"{n} {version(n)}" for n in packages)
+    return (
+        f"{_processor()} (vectors of {8 * vector_bytes} bits), {_compiler()}, Python {platform.python_version()}, "
+        f"{versions}, {date.today().isoformat()}"
+    )
 
 
 def _compiler() -> str:

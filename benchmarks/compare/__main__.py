@@ -6,13 +6,10 @@ import argparse
 import compileall
 import json
 import os
-import platform
 import shlex
 import subprocess
 import sys
 from dataclasses import asdict
-from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +164,8 @@ def _summary(m: Measured) -> dict[str, Any]:
 
 def _page(results: dict[str, Any], counts: list[str], options: argparse.Namespace, page: str) -> str:
     precision = PRECISIONS[options.precision]
-    packages = ", ".join(f"{n} {version(n)}" for n in ("onnxruntime", "openvino", "torch", "transformers"))
+    packages = ("onnxruntime", "openvino", "torch", "transformers")
+    setting = benchmarks.setting(packages, Compiler(mcpu=options.mcpu).machine().vector_bytes)
     failures = [
         f"- {n['title']}, {e}, threads {t}: {m.get('error') or m['empty']}\n"
         for n in results.values()
@@ -178,7 +176,7 @@ def _page(results: dict[str, Any], counts: list[str], options: argparse.Namespac
     reference = "the reference's (see Values)" if precision.quantized else "ONNX Runtime's"
     return f"""# irtool beside ONNX Runtime and OpenVINO{_variant(options)}
 
-`{_command()}` wrote this page: {benchmarks._processor()} (vectors of {8 * Compiler(mcpu=options.mcpu).machine().vector_bytes} bits), {benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.
+`{_command()}` wrote this page: {setting}.
 
 {precision.description}{_OLDER if options.mcpu == older.LEVEL else ""} Each engine has a process of its
 own; the processes take turns, {options.seconds:g} s in sum for each, and are stopped while others run. Times are milliseconds of a run: the best, and the median in

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import argparse
 import math
-import platform
 import sys
 import tempfile
 from dataclasses import dataclass
-from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 
 from irtool.backends.toolchain.compiler import Compiler
@@ -132,13 +129,11 @@ def _check(name: str, net: OpenNetwork, engines: dict[str, Engine]) -> None:
 
 
 def _page(rows: list[Row]) -> str:
-    bits = 8 * Compiler().machine().vector_bytes
-    packages = ", ".join(f"{n} {version(n)}" for n in ("onnxruntime", "openvino", "torch"))
+    setting = benchmarks.setting(("onnxruntime", "openvino", "torch"), Compiler().machine().vector_bytes)
     lines = [
         "# Lengths that the run decides",
         "",
-        f"`python -m benchmarks.lengths --write` wrote this page: {benchmarks._processor()} (vectors of {bits} bits), "
-        f"{benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.",
+        f"`python -m benchmarks.lengths --write` wrote this page: {setting}.",
         "",
         "One build serves all lengths. Times are sums over a sweep of lengths of the fastest run at each. *Pinned*: the speed beside builds for one",
         "length only, as geometric mean and least over some lengths; code and build time are the largest ratios.",

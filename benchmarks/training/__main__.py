@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import argparse
 import math
-import platform
 import sys
 import tempfile
 from dataclasses import dataclass
-from datetime import date
-from importlib.metadata import version
 from pathlib import Path
 
 from irtool.backends.toolchain.compiler import Compiler
@@ -111,13 +108,11 @@ def _apart(ours: list[float], others: list[float]) -> float:
 
 
 def _page(rows: list[Row]) -> str:
-    bits = 8 * Compiler().machine().vector_bytes
-    packages = ", ".join(f"{n} {version(n)}" for n in ("torch",))
+    setting = benchmarks.setting(("torch",), Compiler().machine().vector_bytes)
     lines = [
         "# Training",
         "",
-        f"`python -m benchmarks.training --write` wrote this page: {benchmarks._processor()} (vectors of {bits} bits), "
-        f"{benchmarks._compiler()}, Python {platform.python_version()}, {packages}, {date.today().isoformat()}.",
+        f"`python -m benchmarks.training --write` wrote this page: {setting}.",
         "",
         "A step is the forward pass in training mode, cross entropy, all gradients, and descent. Times are those of the fastest step. The workspace is",
         "irtool's arena, beside the most bytes that torch's passes allocate at one time; weights and gradients that stay count for neither. *Losses apart*:",
