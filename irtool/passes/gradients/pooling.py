@@ -24,9 +24,17 @@ from .linear import transposed_along_axis
 from .rule import GradientSite, gradient
 
 
-def _dilation(s: GradientSite) -> tuple[int, ...]:
-    """The dilation of a pool as its gradient takes it: empty, as TVM writes it, for windows without gaps."""
-    return () if all(d == 1 for d in s.attrs.dilation) else s.attrs.dilation
+def _windows(s: GradientSite) -> dict[str, Any]:
+    """The windows of a pool as its gradient takes them: the dilation empty, as TVM writes it, where they have no gaps."""
+    attrs = s.attrs
+    return {
+        "pool_size": attrs.pool_size,
+        "strides": attrs.strides,
+        "dilation": () if all(d == 1 for d in attrs.dilation) else attrs.dilation,
+        "padding": attrs.padding,
+        "layout": attrs.layout,
+        "ceil_mode": attrs.ceil_mode,
+    }
 
 
 def _require_one_layout(s: GradientSite) -> None:
@@ -40,20 +48,7 @@ def _require_one_layout(s: GradientSite) -> None:
 def max_pool2d(s: GradientSite) -> list[Expr]:
     """To the maximum of each window."""
     _require_one_layout(s)
-    attrs = s.attrs
-    return [
-        call(
-            "nn.max_pool2d_grad",
-            s.grad,
-            s.args[0],
-            pool_size=attrs.pool_size,
-            strides=attrs.strides,
-            dilation=_dilation(s),
-            padding=attrs.padding,
-            layout=attrs.layout,
-            ceil_mode=attrs.ceil_mode,
-        )
-    ]
+    return [call("nn.max_pool2d_grad", s.grad, s.args[0], **_windows(s))]
 
 
 @gradient("nn.avg_pool2d")
@@ -66,12 +61,7 @@ def avg_pool2d(s: GradientSite) -> list[Expr]:
             "nn.avg_pool2d_grad",
             _by_counted_padding(s) if attrs.ceil_mode and attrs.count_include_pad else s.grad,
             s.args[0],
-            pool_size=attrs.pool_size,
-            strides=attrs.strides,
-            dilation=_dilation(s),
-            padding=attrs.padding,
-            layout=attrs.layout,
-            ceil_mode=attrs.ceil_mode,
+            **_windows(s),
             count_include_pad=attrs.count_include_pad,
         )
     ]
