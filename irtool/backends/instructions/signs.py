@@ -43,14 +43,16 @@ _NATIVE_IR = """
   ret $$t %sum
 """
 _DOWN_IR = """
-  %moved = xor $$t %$x, $$splat_80808080
+${opaque}
+  %moved = xor $$t %$operand, $$splat_80808080
   ${call}
   ${correct}
   %all = sub $$t %sum, %rest
   ret $$t %all
 """
 _UP_IR = """
-  %moved = xor $$t %$x, $$splat_80808080
+${opaque}
+  %moved = xor $$t %$operand, $$splat_80808080
   ${call}
   ${correct}
   %scaled = shl $$t %rest, $$splat_7
@@ -67,6 +69,7 @@ def byte_forms(
     opened: str = "",
     closed: str = "",
     corrected: bool = True,
+    opaque: str = "",
 ) -> tuple[Form, ...]:
     """The sums of four products of bytes of each pair of signs.
 
@@ -76,6 +79,7 @@ def byte_forms(
         llvm: the same in LLVM IR, which makes `%$out`.
         opened, closed: lines in C before and behind each body.
         corrected: with forms for pairs of signs that no instruction takes.
+        opaque: LLVM's constraint for the registers of operands that are opaque to the optimizer before they are shifted; empty for none.
     """
     forms: list[Form] = []
     for function, pair in DOTS.items():
@@ -84,7 +88,7 @@ def byte_forms(
             form = _native(function, instructions[taken], order, call, llvm)
         elif corrected:
             taken = next(p for p in instructions if (p[0] == pair[0]) != (p[1] == pair[1]))
-            form = _moved(function, pair, taken, instructions[taken], call, llvm)
+            form = _moved(function, pair, taken, instructions[taken], call, llvm, opaque)
         else:
             continue
         forms.append(replace(form, c=f"{opened}{form.c}{closed}"))
@@ -98,7 +102,7 @@ def _native(function: str, op: str, order: str, call: str, llvm: str) -> Form:
     return Form(function, 1, c, _filled(_NATIVE_IR, call=ir))
 
 
-def _moved(function: str, pair: Pair, taken: Pair, op: str, call: str, llvm: str) -> Form:
+def _moved(function: str, pair: Pair, taken: Pair, op: str, call: str, llvm: str, opaque: str) -> Form:
     """The form with one operand shifted to the sign that the instruction takes."""
     n = 0 if pair[0] != taken[0] else 1
     down = taken[n] == "uint8"  # numbers are larger by 128, and the correction is subtracted
@@ -114,7 +118,8 @@ def _moved(function: str, pair: Pair, taken: Pair, op: str, call: str, llvm: str
     factors = [f"$splat_{number}" if v == name else f"%{v}" for v in rest]
     ir = _filled(
         _DOWN_IR if down else _UP_IR,
-        x=x,
+        opaque=f'  %same = call $t asm "", "={opaque},0"($t %{x})' if opaque else "",
+        operand="same" if opaque else x,
         call=_filled(llvm, op=op, out="sum", acc="%acc", a=f"%{sums[0]}", b=f"%{sums[1]}"),
         correct=_filled(llvm, op=op, out="rest", acc="zeroinitializer", a=factors[0], b=factors[1]),
     )

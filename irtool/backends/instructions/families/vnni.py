@@ -40,6 +40,7 @@ _BYTES = Row(
         "%$out = call $$t @llvm.x86.avx512.$op.$$bits($$t $acc, $$t $a, $$t $b)",
         opened=_OPENED,
         closed="#undef irt_dpbusd\n",
+        opaque="v",  # LLVM 22 selects instructions forever for a shift that it has moved before a broadcast
     ),
     words=_BITS,
     declares="declare $t @llvm.x86.avx512.vpdpbusd.$bits($t, $t, $t)",
