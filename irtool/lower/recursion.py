@@ -45,26 +45,33 @@ Emitted = Generator[Any, Any, list[Step]]
 
 
 def frames_on_stack(functions: Mapping[str, HostFunction], entries: Iterable[str]) -> dict[str, HostFunction]:
-    """The functions with loops for those that reach themselves other than by calls that they end with. Functions that only such ones call
-    are left out."""
-    edges = {name: calls(f) for name, f in functions.items()}
-    result = dict(functions)
-    for group in components(edges):
-        inside = set(group)
-        every = [s for n in group for s in steps(functions[n].body) if isinstance(s, CallFunction)]
-        ends = {s for n in group for s in tail_calls(functions[n])}
-        if all(s in ends for s in every if s.function in inside):
-            continue
-        for n in group:
-            result[n] = _OnStack(functions, n, group, ends).build()
-    used: dict[str, None] = {}
+    """The functions that the entries reach, with loops for those that reach themselves other than by calls that they end with.
+
+    A loop holds the bodies of its whole group, so only functions called from outside of their group get one: a ring of n functions is
+    lowered once, not n times.
+    """
+    plans = _plans(functions)
+    result: dict[str, HostFunction] = {}
     stack = list(entries)
     while stack:
         name = stack.pop()
-        if name not in used:
-            used[name] = None
+        if name not in result:
+            group, ends = plans.get(name, ([], set()))
+            result[name] = _OnStack(functions, name, group, ends).build() if group else functions[name]
             stack += calls(result[name])
-    return {n: f for n, f in result.items() if n in used}
+    return {n: result[n] for n in functions if n in result}
+
+
+def _plans(functions: Mapping[str, HostFunction]) -> dict[str, tuple[list[str], set[CallFunction]]]:
+    """For each function with a call of its group that is not its end, the group and the calls that functions of the group end with."""
+    plans: dict[str, tuple[list[str], set[CallFunction]]] = {}
+    for group in components({name: calls(f) for name, f in functions.items()}):
+        inside = set(group)
+        ends = {s for n in group for s in tail_calls(functions[n])}
+        every = (s for n in group for s in steps(functions[n].body) if isinstance(s, CallFunction))
+        if any(s.function in inside and s not in ends for s in every):
+            plans |= dict.fromkeys(group, (group, ends))
+    return plans
 
 
 class _OnStack:
