@@ -94,13 +94,13 @@ class _Known:
     Attributes:
         values: of inputs that become constants.
         other_weights: the other weights that are given.
-        shapes: of inputs: those given, and those of arrays where the model leaves the shape open.
+        shapes: of inputs: those given, and those of arrays where the model leaves the shape open and the run does not decide it.
     """
 
     def __init__(
         self, param_facts: ParamFacts, names: Mapping[str, str], inputs: Mapping[str, Any], defaults: Mapping[str, Any]
     ) -> None:
-        from ..frontends.onnx.inputs import is_open
+        from ..frontends.onnx.inputs import is_open, with_lengths
         from ..parser.params import ParameterFile
 
         own = {relay: name for name, relay in names.items()}
@@ -118,4 +118,5 @@ class _Known:
         for name, array in param_facts.values.items():
             input = name if name in inputs else own.get(name, "")
             if input in inputs and is_open(inputs[input]):
-                self.shapes.setdefault(input, tuple(getattr(array, "shape", ())))
+                shape = with_lengths(inputs[input], tuple(getattr(array, "shape", ())), param_facts.dims)
+                self.shapes.setdefault(input, shape)

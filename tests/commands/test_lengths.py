@@ -124,6 +124,22 @@ def test_run_compares_at_the_length_of_its_inputs(net: str, tmp_path: Path) -> N
     assert code == 1 and "axis 0" in err and "21" in err and "20" in err
 
 
+def test_arrays_for_an_onnx_model_have_any_length_within_the_bounds(net: str, tmp_path: Path) -> None:
+    """The array sets extents that nothing else sets: here the batch."""
+    (tmp_path / "model.onnxtxt").write_text(MODEL)
+    for length in (1, 8):
+        np.save(tmp_path / "x.npy", np.ones((2, length, 4), "float32"))
+        code, out, err = irtool(
+            "run", "model.onnxtxt", "--dim", "seq<=8", "--compare", "interp,c", "--input", "x=x.npy"
+        )
+        assert code == 0 and f"float32[2, {length}, 4]" in out and "agree" in out, err
+    np.save(tmp_path / "x.npy", np.ones((2, 9, 4), "float32"))
+    code, out, err = irtool("run", "model.onnxtxt", "--dim", "seq<=8", "--via=c", "--input", "x=x.npy")
+    assert code == 1 and "9" in err and "8" in err
+    code, out, err = irtool("run", "model.onnxtxt", "--dim", "seq=8", "--via=c", "--input", "x=x.npy")
+    assert code == 2 and "E1004" in err
+
+
 def test_bench_has_a_row_for_each_of_several_lengths(net: str) -> None:
     words = ("--time", "0.001", "--rounds", "1", "--no-kernels", "--no-interp", "--json", "record.json")
     code, out, err = irtool("bench", net, "--dim", "seq<=20", *words)

@@ -12,6 +12,7 @@ from ...infer.named_extents import counted_lengths
 from ...ir import ANY, Dim, TensorType
 from ...ir.conversion import fit
 from ...ir.dims import plain
+from ...symbolic_int import is_known
 from .memory_limit import has_room, require_shape, shown
 from .mistakes import DamagedModel, UnfitInput, UnsupportedNode
 from .model import Model
@@ -54,6 +55,15 @@ def is_open_extent(d: Any) -> bool:
 def is_unsaid(d: Any, dims: Mapping[str, int]) -> bool:
     """True for an open extent whose name `dims` gives no number."""
     return is_open_extent(d) and d.dim_param not in dims
+
+
+def with_lengths(value: Any, shape: Sequence[int], dims: Mapping[str, int]) -> tuple[int, ...]:
+    """The shape of an array for an input, with the lengths among `dims`: arrays of several runs differ in these."""
+    axes = value.type.tensor_type.shape.dim
+    if len(axes) != len(shape):
+        return tuple(shape)
+    lengths = {n: dims[d.dim_param] for n, d in enumerate(axes) if is_open_extent(d) and d.dim_param in dims}
+    return tuple(d if is_known(lengths.get(n, 0)) else lengths[n] for n, d in enumerate(shape))
 
 
 def open_names(value: Any, shape: Sequence[Dim] | None) -> list[str]:
