@@ -32,9 +32,14 @@ class RowSegment:
     bands: int = 1
 
     @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.bands * self.count * self.steps
+
+    @property
     def end(self) -> int:
         """The step behind the last."""
-        return self.first + self.bands * self.count * self.steps
+        return self.first + self.rows
 
 
 def in_bands(
@@ -45,7 +50,7 @@ def in_bands(
     if product is None or bound(passes) < 2:
         return list(parts)
     row, column = product
-    largest = max(parts, key=lambda x: bound(x.count))
+    largest = max(parts, key=lambda x: bound(x.rows))
     fitting = max(1, int(target.l2_cache_bytes / 2 / (_row_bytes(r, row) * largest.steps)))
     bands = -(-bound(largest.count) // fitting)
     if bands < 2 or bound(row.source.nbytes) + bands * bound(column.source.nbytes) >= bound(passes * row.source.nbytes):

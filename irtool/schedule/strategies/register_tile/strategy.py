@@ -100,8 +100,8 @@ def tile_reduction(
         (b,) = loop_partition(block, v, [(first, first + tiles * vectors * lanes)])
         return split(b, b.over(v)[0], [tiles, vectors, lanes], _names(v, "otv"))
 
-    most = max(row_segments, key=lambda rows: bound(rows.count))
-    largest = max(product(segments, row_segments), key=lambda x: bound(x[0][1] * x[1].bands * x[1].count))
+    most = max(row_segments, key=lambda x: bound(x.rows))
+    largest = max(product(segments, row_segments), key=lambda x: bound(x[0][1] * x[1].rows))
 
     def tiled(b: Block[Reduction], segment: Segment, rows: RowSegment) -> Block[Reduction]:
         b = _tile(b, p, segment, rows)
@@ -238,7 +238,8 @@ def _open_rows(n: SymbolicInt, size: int) -> list[RowSegment]:
     first = 0
     for rows in (size, *tail_sizes(size)):
         count = (n - first) // rows
-        segments.append(RowSegment(first, count, rows))
+        if count != 0:
+            segments.append(RowSegment(first, count, rows))
         first += count * rows
     return segments
 
