@@ -32,6 +32,7 @@ class Symbol:
     Attributes:
         choices: the only values, ascending, from `low` to `high`, if there are few; otherwise empty.
         is_bounded: False if `high` is the largest length that code can count to, and no bound that memory could be planned for.
+        is_mostly_high: True if nearly all values are `high`: estimates compute with it alone.
     """
 
     name: str
@@ -40,12 +41,21 @@ class Symbol:
     step: int = 1
     choices: tuple[int, ...] = ()
     is_bounded: bool = True
+    is_mostly_high: bool = False
 
     def __new__(
-        cls, name: str, low: int, high: int, step: int = 1, choices: tuple[int, ...] = (), is_bounded: bool = True
+        cls,
+        name: str,
+        low: int,
+        high: int,
+        step: int = 1,
+        choices: tuple[int, ...] = (),
+        is_bounded: bool = True,
+        is_mostly_high: bool = False,
     ) -> Symbol:
         with _lock:
-            return _symbols.setdefault((name, low, high, step, choices, is_bounded), super().__new__(cls))
+            key = (name, low, high, step, choices, is_bounded, is_mostly_high)
+            return _symbols.setdefault(key, super().__new__(cls))
 
     def __reduce__(self) -> Any:
         return Symbol, astuple(self)
@@ -95,6 +105,8 @@ class Symbol:
 
     def part(self, number: int, count: int) -> int:
         """The length that is `number / count` of the way from the least to the greatest one, or a usual one, rounded down."""
+        if self.is_mostly_high:
+            return self.high
         if self.choices:
             return self.choices[(len(self.choices) - 1) * number // count]
         return self.low + (self.typical - self.low) * number // count // self.step * self.step

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -40,6 +39,7 @@ from ..cost.machine import ALIKE, LATE_SHARE, MEMORY_CONTENTION, MEMORY_WORTH, R
 from .block import Block
 from .forms import Loop, Map, Reduction
 from .nest import lower
+from .nest_lengths import NestLengths
 
 
 class StagePlace(Stmt):
@@ -68,10 +68,12 @@ class StagedNest:
     Attributes:
         body: the loops, conditions and buffers around the stages, with a `StagePlace` for each of them.
         stages: the stages, in order.
+        lengths: lengths of tiles that steps of the loops decide.
     """
 
     body: Stmt
     stages: tuple[NamedStage, ...]
+    lengths: NestLengths = field(default_factory=NestLengths)
 
     def stage(self, name: str) -> NamedStage:
         """The stage of that name. Raises UsageError for an unknown name."""
@@ -101,7 +103,7 @@ class StagedNest:
         outer, body = workspace(self.body)
         registers = {s.buffer for s in pre_order(body) if isinstance(s, Allocate) and s.buffer.scope == Scope.REGISTER}
         body = rewrite_stmt(body, lambda x: lowered[x.name][x.number] if isinstance(x, StagePlace) else x)
-        return with_workspace([*outer, *buffers], _settle_registers(body, registers))
+        return with_workspace([*outer, *buffers], self.lengths.settled(_settle_registers(body, registers)))
 
 
 @dataclass(frozen=True)
@@ -253,14 +255,7 @@ class StagedNestBuilder:
     def __init__(self) -> None:
         self._stages: dict[str, list[Map | Reduction]] = {}
         self._private: set[str] = set()
-        self._suffix = ""
-
-    @contextmanager
-    def suffixed(self, suffix: str) -> Iterator[None]:
-        """Appends a suffix to the names of stages that are added meanwhile: those of smaller pieces have schedules of their own."""
-        before, self._suffix = self._suffix, self._suffix + suffix
-        yield
-        self._suffix = before
+        self.lengths = NestLengths()
 
     def free_name(self, base: str) -> str:
         """The name `base`, with a number if a stage has that name already."""
@@ -271,7 +266,6 @@ class StagedNestBuilder:
 
     def add(self, name: str, form: Map | Reduction, private: bool = True) -> StagePlace:
         """A new place of a stage; a known stage gets a further place."""
-        name += self._suffix
         forms = self._stages.setdefault(name, [])
         forms.append(form)
         if private:
@@ -285,7 +279,7 @@ class StagedNestBuilder:
     def nest(self, body: Stmt) -> StagedNest:
         """The nest with all stages added so far."""
         stages = (NamedStage(n, tuple(forms), n in self._private) for n, forms in self._stages.items())
-        return StagedNest(body, tuple(stages))
+        return StagedNest(body, tuple(stages), self.lengths)
 
 
 def _plain_nest(form: Map | Reduction) -> Stmt:

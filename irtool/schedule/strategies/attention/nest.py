@@ -10,7 +10,8 @@
 Each of these is a named stage, which a strategy or a script schedules: `scores`, `out`, and the stages between, named after their
 results. These are the program's own stages, of any kind. Operands that are not contiguous along the vectors are packed before,
 once for each head. Each result is divided by its row's sum once, not each key. If a tile's height does not divide the rows, the
-rows at the end have code of their own, so that threads may share all tiles.
+rows at the end have code of their own, so that threads may share all tiles; if only the run knows the number of rows, tiles of all
+heights have the same code.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class _Attention:
         left = extent % height
         self.overlaps = not self.is_on_stack and left != 0 and is_known(extent)
         nests.append(self._around(TiledRows(count, extent, columns, height), first, between, last))
-        if left != 0 and not self.overlaps:
+        if left != 0 and is_known(left) and not self.overlaps:
             nests.append(self._around(TiledRows(count, extent, columns, left, is_end=True), first, between, last))
         temporaries = list(dict.fromkeys(s.buffer for f in fills for s in f.stores))
         return self.stages.nest(with_workspace([*temporaries, *self.shared], seq(nests)))
@@ -348,10 +349,15 @@ class _Attention:
         return [x for x in dict.fromkeys(map(self._same, sources)) if x in self.inner]
 
     def _around(self, rows: TiledRows, first: Reduction, between: Sequence[AnyForm], last: Reduction) -> Stmt:
-        """The loops over heads and over the full tiles, or over the rows at the end.
+        """The loops over heads and over the full tiles, or over the rows at the end. If only the run knows the number of rows, the last
+        tile has those that are left.
 
         Threads share both loops, unless the tiles of a part share memory: then the last tile may overlap the one before.
         """
+        most, bind = rows.height, None
+        if not is_known(rows.extent % most):
+            height, bind = self.stages.lengths.add("rows", most, rows.extent - rows.first)
+            rows = replace(rows, height=height)
         self.rows = rows
         self.scratch, self.room = {}, []
         body, locals_ = self._tile(Tiler(rows, self.inner, self._place), first, between, last)
@@ -361,9 +367,9 @@ class _Attention:
         if rows.is_end:
             body = Let(rows.first, const(end), body)
         else:
-            tiles = -(-rows.extent // rows.height) if self.overlaps else rows.extent // rows.height
-            begin: Expr = t * rows.height
-            body = Let(rows.first, minimum(begin, end) if self.overlaps else begin, body)
+            tiles = -(-rows.extent // most) if self.overlaps or bind else rows.extent // most
+            begin: Expr = t * most
+            body = Let(rows.first, minimum(begin, end) if self.overlaps else begin, bind(body) if bind else body)
             body = For(t, tiles, body, PARALLEL if self.is_on_stack else SERIAL)
         if self.is_on_stack:
             return For(rows.number, rows.count, body, PARALLEL)

@@ -34,17 +34,18 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ....symbolic_int import holds
+from ....symbolic_int import holds, is_known
 from ....tir.expr import Expr, Load, Var, const, less
 from ....tir.forms import Reduction
 from ....tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Scope, Stmt, Store, seq
 from ...core.forms import stores_for
 from ...core.lane_steps import apart
 from ...core.matrix_sums import Registers, transformed
+from ...core.nest_lengths import Bind
 from ...core.staged import StagedNest, StagedNestBuilder
 from .convolution import Convolution, SpatialAxis
 from .tile_place import TilePlace, located
-from .tiling import Piece, Tiling
+from .tiling import Tiling
 from .windows import Windows
 
 
@@ -81,48 +82,52 @@ class _Nest:
             Scope.GLOBAL if t.bands and not t.own else Scope.LOCAL,
         )
         windows = Windows(self.conv, t, data, self.row, self.stages)
-        pieces = t.pieces_of(t.count, t.tiles * t.blocks if t.bands else t.tiles)
-        if t.is_open and t.bands == 1:
-            pieces = [Piece(0, 1, t.count)]
-        nests = []
-        for p in pieces:
-            with self.stages.suffixed(p.suffix):
-                nests.append(self._piece(p, windows))
-        whole = seq(nests)
-        return whole if not t.bands or t.shares_bands else Allocate(data, whole)
+        if t.bands:
+            whole = self._bands(windows)
+            return whole if t.shares_bands else Allocate(data, whole)
+        block, filters = Var("block"), Var("filters")
+        first = block * t.tiles
+        size, bind = self._size("tiles", t.tiles, t.count, first)
+        transformed = windows.transform(first, size)
+        multiplied = For(filters, self._groups, self._multiply(data, const(0), first, filters, size))
+        return For(block, t.blocks, Allocate(data, bind(seq([transformed, multiplied]))), PARALLEL)
 
-    def _piece(self, p: Piece, windows: Windows) -> Stmt:
-        """The transforms, products and results of some bands, or, without bands, of some blocks."""
+    def _bands(self, windows: Windows) -> Stmt:
+        """The transforms, products and results of all bands."""
         t = self.tiling
-        if not t.bands:
-            block, filters = Var("block"), Var("filters")
-            first = p.first + block * t.tiles
-            groups = self.conv.filters[1] // t.filters
-            transformed = windows.transform(first, p.size)
-            multiplied = For(filters, groups, self._multiply(windows.data, const(0), first, filters, p.size))
-            inside = seq([transformed, multiplied])
-            return For(block, p.count, Allocate(windows.data, inside), PARALLEL)
-        band = Var("band")
-        start = p.first + band * (t.tiles * t.blocks) if p.count != 1 else const(p.first)
-        kind = SERIAL if t.own else PARALLEL
-        body = seq([windows.transform(start, p.size, kind), *self._blocks(windows.data, start, p.size)])
-        if t.shares_bands:
-            return For(band, p.count, Allocate(windows.data, body), PARALLEL)
-        return For(band, p.count, body) if p.count != 1 else body
+        band, kind = Var("band"), SERIAL if t.own else PARALLEL
+        most = t.tiles * t.blocks
+        bands = -(-t.count // most) if t.bands != 1 else 1
+        if bands == 1:
+            return self._band(windows, const(0), t.count if t.is_open else most, kind)
+        start = band * most
+        size, bind = self._size("band_tiles", most, t.count, start)
+        body = bind(self._band(windows, start, size, kind))
+        return For(band, bands, Allocate(windows.data, body), PARALLEL) if t.shares_bands else For(band, bands, body)
 
-    def _blocks(self, data: Buffer, start: Expr, size: int) -> list[Stmt]:
-        """The products and the results of a band of `size` tiles, which begins at the tile `start`."""
+    def _band(self, windows: Windows, start: Expr, size: int, kind: str) -> Stmt:
+        """The transforms, products and results of a band of `size` tiles, which begins at the tile `start`."""
+        return seq([windows.transform(start, size, kind), self._blocks(windows.data, start, size)])
+
+    def _blocks(self, data: Buffer, start: Expr, count: int) -> Stmt:
+        """The products and the results of a band of `count` tiles, which begins at the tile `start`."""
         t = self.tiling
-        groups = self.conv.filters[1] // t.filters
         kind = SERIAL if t.shares_bands else PARALLEL
-        nests: list[Stmt] = []
-        for p in t.pieces_of(size, t.tiles):
-            block, filters = Var("block"), Var("filters")
-            with self.stages.suffixed(p.suffix):
-                number = p.first // t.tiles + block
-                product = self._multiply(data, number, start + number * t.tiles, filters, p.size)
-            nests.append(For(filters, groups, For(block, p.count, product, kind), kind))
-        return nests
+        block, filters = Var("block"), Var("filters")
+        size, bind = self._size("tiles", t.tiles, count, block * t.tiles)
+        product = bind(self._multiply(data, block, start + block * t.tiles, filters, size))
+        return For(filters, self._groups, For(block, -(-count // t.tiles), product, kind), kind)
+
+    @property
+    def _groups(self) -> int:
+        """The number of blocks of filters."""
+        return self.conv.filters[1] // self.tiling.filters
+
+    def _size(self, name: str, most: int, count: int, first: Expr) -> tuple[int, Bind]:
+        """The number of tiles from `first` on, of `count`, but not more than `most`; all of these if the build knows the count."""
+        if is_known(count):
+            return most, lambda body: body
+        return self.stages.lengths.add(name, most, count - first)
 
     # -- products and results ------------------------------------------------------------------------------------------
 

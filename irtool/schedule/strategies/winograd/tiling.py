@@ -14,16 +14,6 @@ def sizes(size: int, taps: tuple[int, int]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """Some contiguous bands or blocks: the number of their first tile, their count, the tiles of each, and a suffix for their stages."""
-
-    first: int
-    count: int
-    size: int
-    suffix: str = ""
-
-
-@dataclass(frozen=True)
 class Tiling:
     """A plan for a convolution with F(`size` x `size`, `taps`), or F(1 x `size`, `taps`) for windows of one row.
 
@@ -68,16 +58,8 @@ class Tiling:
 
     @property
     def is_whole(self) -> bool:
-        """True if no block has more places than tiles: full blocks, or an open number of tiles, whose last block is smaller."""
+        """True if no block has more places than tiles: full blocks, or an open number of tiles, whose last block has fewer."""
         return self.is_open or self.tiles * self.blocks * (self.bands or 1) == self.count
-
-    def pieces_of(self, count: int, size: int) -> list[Piece]:
-        """So many tiles in pieces of `size`. If only the run knows their number, the last piece has those that fill no other."""
-        if is_known(count):
-            return [Piece(0, -(-count // size), size)]
-        full = count // size
-        pieces = [Piece(0, full, size), Piece(full * size, 1, count - full * size, "_rest")]
-        return [p for p in pieces if p.count * p.size != 0]
 
     def at_bounds(self) -> Tiling:
         """The tiling for the greatest lengths of a run, in an estimate."""
