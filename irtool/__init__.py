@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .diagnostics import ConversionWarning, Diagnostic, IrError
-    from .driver import Artifact
+    from .driver.artifact import Artifact
     from .driver.build import build
     from .driver.create_schedule import create_schedule
     from .driver.loading import load
@@ -42,12 +42,12 @@ _WHERE = {
     "parse_expr": ".parser",
     "to_text": ".printer",
     "infer_types": ".infer",
-    "evaluate": ".interp",
+    "evaluate": ".interp.evaluate",
     "run_passes": ".passes",
-    "build": ".driver",
+    "build": ".driver.build",
     "from_onnx": ".frontends.onnx",
     "load": ".driver.loading",
-    "Artifact": ".driver",
+    "Artifact": ".driver.artifact",
     "lower_call": ".lower.lower_call",
     "create_schedule": ".driver.create_schedule",
     "structural_equal": ".ir.structural",

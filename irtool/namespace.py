@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .diagnostics import nearest
@@ -46,13 +46,17 @@ class Namespace:
         return f"<the names under {self._title}.{self._prefix}>".replace(".>", ">")
 
 
-def submodules(package: str) -> Callable[[str], Any]:
+def submodules(package: str, **exported: Sequence[str]) -> Callable[[str], Any]:
     """A package's `__getattr__`: its modules are attributes, each imported when it is asked for first.
 
-    `irtool.lower.storage.plan` needs no more than `import irtool` then.
+    `irtool.lower.storage.plan` needs no more than `import irtool` then. `exported`: the names of each module that are attributes of the
+    package, too.
     """
+    homes = {name: module for module, names in exported.items() for name in names}
 
     def get(name: str) -> Any:
+        if name in homes:
+            return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
         whole = f"{package}.{name}"
         if not name.startswith("_"):
             try:

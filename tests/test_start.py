@@ -43,6 +43,17 @@ def test_a_build_imports_no_pass_that_it_does_not_run(tmp_path):
     assert not {"irtool.frontends.onnx.graph", "irtool.frontends.onnx.resolve_nodes"} & modules
 
 
+@pytest.mark.parametrize("target", ["c", "llvm"])
+def test_a_process_that_runs_a_build_imports_no_compiler(target: str, tmp_path: Path) -> None:
+    if target == "llvm":
+        pytest.importorskip("llvmlite")
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(3), float32]) { exp(%x) }'
+    irtool.build(irtool.parse(text), target=target, out_dir=tmp_path)
+    run = f"import irtool, numpy; print(irtool.load({str(tmp_path)!r}).run([numpy.zeros(3, 'float32')]))"
+    rooms = {m.split(".")[1] for m in imported_by(code=run) if m.startswith("irtool.")}
+    assert not {"schedule", "selection", "passes", "parser", "lower", "infer", "ops"} & rooms
+
+
 def test_a_model_imports_the_operators_that_it_has():
     code = """
 import irtool, onnx.parser

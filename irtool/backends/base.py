@@ -309,6 +309,11 @@ class Backend(Plugin):
 
         return Library(library, name, weights)
 
+    @classmethod
+    def is_plain(cls, library: Path) -> bool:
+        """True if `load` opens the library as any shared library with the functions of a network."""
+        return cls.load.__func__ is Backend.load.__func__  # type: ignore[attr-defined]  # class methods have it
+
 
 backends: Registry[type[Backend]] = Registry("backend", "irtool.backends")
 """Every backend by name."""

@@ -201,8 +201,8 @@ def _measure_whole(
     from ..benchmark.record import LengthTimes
     from ..driver.session import BuildInput, Session
     from ..infer.lengths import symbols_of_params
-    from ..interp import evaluate
     from ..interp.cut_values import cut_values
+    from ..interp.evaluate import evaluate
     from ..ir import Function
     from ..ir.tensor_names import state_outputs
     from .run_lengths import timed_lengths

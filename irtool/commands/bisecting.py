@@ -78,7 +78,7 @@ def _explained(error: Any, entry: str, count: int, context: dict[str, Any]) -> s
 
 def _values(case: Case, entry: str) -> list[str]:
     """The results before the pass and after it, on the first of the inputs."""
-    from ..interp import evaluate
+    from ..interp.evaluate import evaluate
     from ..interp.random_inputs import random_inputs
     from ..ir.values import value_leaves
 

@@ -148,7 +148,7 @@ def _text(a: Module, b: Module, left: str, right: str, types: str) -> list[str]:
 def _value_differences(a: Module, b: Module, notes: list[str]) -> Iterator[Diagnostic]:
     """A diagnostic for each function with other results on the right; `notes` get the random inputs used."""
     from ..diagnostics import Diagnostic, IrError
-    from ..interp import evaluate
+    from ..interp.evaluate import evaluate
     from ..interp.random_inputs import name_random, random_inputs
     from ..ir import Function
     from ..ir.structural import structural_equal

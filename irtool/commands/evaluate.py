@@ -157,10 +157,10 @@ def _is_calibrated_on(precision: PrecisionChoice, param_facts: ParamFacts) -> bo
 def _runner(module: Module, entry: str, via: str, level: int, chosen: PassChoice) -> Callable[[Sequence[Any]], Any]:
     """A function from the inputs of one sample to its outputs."""
     if via == "interp":
-        from ..interp import evaluate
+        from ..interp.evaluate import evaluate
 
         return lambda inputs: evaluate(module, list(inputs), entry=entry)
-    from ..driver import build
+    from ..driver.build import build
 
     artifact = build(module, None, via, level, entry=entry, **chosen.context)
     return lambda inputs: artifact.run(list(inputs))

@@ -17,7 +17,7 @@ def intermediates(module: Module, entry: str, values: Sequence[Any]) -> Iterator
     variable that it is bound to, or the operator: `0003.nn.conv2d`.
     """
     from ..infer import infer_types
-    from ..interp import evaluate
+    from ..interp.evaluate import evaluate
     from ..ir import Call, Constant, Let, Tuple, TupleGetItem, let_chain, post_order, with_function, without_return_type
     from ..ir.expr import LEAVES, Function, If, Match
     from ..ir.types import is_of_tensors

@@ -289,7 +289,7 @@ def _run(
         if verbose:
             click.echo(f"interpreter: {seconds * 1e3:.2f} ms")
         return result
-    from ..driver import build
+    from ..driver.build import build
     from ..passes.instruments.timing import Timing
 
     timing = Timing()

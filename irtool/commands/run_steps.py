@@ -9,7 +9,7 @@ from .mistakes import ClashingOptions
 from .param_facts import ParamFacts
 
 if TYPE_CHECKING:
-    from ..driver import Artifact
+    from ..driver.artifact import Artifact
     from ..driver.instance import Instance
     from ..interp.steps import Positions
     from ..ir import Function, Module
@@ -136,7 +136,7 @@ def taking_steps(instance: Instance, rows: Rows) -> Callable[[], Any]:
 
 def evaluate_rows(module: Module, rows: Rows, entry: str) -> Any:
     """The interpreter's result."""
-    from ..interp import evaluate
+    from ..interp.evaluate import evaluate
     from ..interp.steps import Steps
     from ..ir import Function
     from ..ir.tensor_names import state_outputs

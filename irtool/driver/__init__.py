@@ -19,15 +19,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..namespace import submodules
-from .artifact import Artifact
-from .build import build, build_with
-from .build_options import BuildOptions
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
     from ..ir import Module
 
-__all__ = ["Artifact", "BuildOptions", "build", "build_with", "graph_json", "unsupported"]
+__all__ = ["graph_json", "unsupported"]
 
 
 def graph_json(module: Module, entry: str = "main") -> str:

@@ -16,6 +16,7 @@ from .serving import Serving
 from .signature import Signature
 
 if TYPE_CHECKING:
+    from ..backends.base import Runnable
     from .instance import Instance
     from .specialize import Special
 
@@ -54,6 +55,7 @@ class Artifact:
         self._library_path = library
         self._weights = weights
         self._backend = backend
+        self._is_plain: bool | None = None
         self._serving: Serving | None = None
         self._loading = threading.Lock()
         self._specializer: Any = None
@@ -273,11 +275,26 @@ class Artifact:
                 )
             if self._library_path is None:
                 raise UsageError("this build has no library to run: it was built as sources only")
+            self._serving = Serving(
+                self._opened(self._library_path), self.arena_bytes, self.report.get("region_bytes", 0)
+            )
+            return self._serving
+
+    def _opened(self, library: Path) -> Runnable:
+        """The library. A plain one is opened without its backend, which imports all that a build needs."""
+        from ..backends.base import Backend, find_backend
+
+        loader = Backend if self._is_plain else find_backend(self._backend)
+        return loader.load(library, self.name, self._weights)
+
+    @property
+    def is_plain(self) -> bool:
+        """True if the library is opened as any shared library is; False if only its backend can open it."""
+        if self._is_plain is None:
             from ..backends.base import find_backend
 
-            loaded = find_backend(self._backend).load(self._library_path, self.name, self._weights)
-            self._serving = Serving(loaded, self.arena_bytes, self.report.get("region_bytes", 0))
-            return self._serving
+            self._is_plain = self._library_path is not None and find_backend(self._backend).is_plain(self._library_path)
+        return self._is_plain
 
     def _run_program(
         self, program: Path, signature: Signature, inputs: Sequence[Any] | Mapping[str, Any], runner: Sequence[str]

@@ -155,7 +155,7 @@ def _samples(
 ) -> list[Sample]:
     """The values that `irtool run` draws for an entry's parameters with its first seed, and the interpreter's results; of a network with
     states, those of the first steps, each with a seed of its own."""
-    from ..interp import evaluate
+    from ..interp.evaluate import evaluate
     from ..interp.random_inputs import random_inputs, random_tensors
 
     _refuse_to_evaluate(function, lengths)

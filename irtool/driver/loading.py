@@ -32,6 +32,7 @@ def load(path: str | os.PathLike[str]) -> Artifact:
     library = folder / about["library"]
     backend = about.get("backend", "c")
     artifact = Artifact(about["name"], entries, files, about["report"], library, weights, backend=backend)
+    artifact._is_plain = about.get("is_plain", False) is True
     artifact._graph_folder = folder if f"{about['name']}.graph.json" in about["files"] else None
     return artifact
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import IrError
 from ..infer import infer_types
-from ..interp import evaluate
+from ..interp.evaluate import evaluate
 from ..interp.random_inputs import random_inputs
 from ..ir import Call, Constant, Expr, Module, Op, TensorType, Tuple, Var
 from ..ir.dtypes import numpy_dtype

@@ -285,7 +285,7 @@ def precision_error(exact: Any, reduced: Any) -> PrecisionError:
 def measure_error(exact: Module, reduced: Module, entry: str, samples: Sequence[Sequence[Any]] = ()) -> PrecisionError:
     """The error of a module against the one that it was made from, both by the interpreter, on samples of its inputs: without
     any, on random ones (seed 0)."""
-    from ..interp import evaluate
+    from ..interp.evaluate import evaluate
     from ..interp.random_inputs import random_inputs
 
     function = exact[entry]

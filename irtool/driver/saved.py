@@ -2,7 +2,8 @@
 
 ::
 
-    NAME.irtool.json   entries with names, shapes and dtypes; the report; size and SHA-256 of the other files
+    NAME.irtool.json   entries with names, shapes and dtypes; the report; size and SHA-256 of the other files; whether the library is plain,
+                       so that a process that runs it needs no backend
     NAME.so            the library
     NAME.bin           its weights, where they are in a file of their own
     NAME.graph.json    the graph for the graph executor, and
@@ -46,6 +47,7 @@ def describe(artifact: Artifact, folder: Path, names: Iterable[str], known: Mapp
         about["entries"] = {n: describe_entry(f) for n, f in artifact._entries.items()}
         about["report"] = {k: v for k, v in artifact.report.items() if k not in ("seconds", "warnings")}
         about["library"] = artifact._library_path.name
+        about["is_plain"] = artifact.is_plain
         about["weights"] = artifact._weights.name if artifact._weights is not None else ""
         about["files"] = {
             n: [(folder / n).stat().st_size, known[n]] if n in known else identity(folder / n) for n in names

@@ -1,9 +1,12 @@
 """The reference interpreter: the meaning of a program, by the numpy references of its operators."""
 
+from typing import TYPE_CHECKING
+
 from ..namespace import submodules
-from .evaluate import evaluate, evaluate_expr
-from .values import Closure, Data, Reference
 
-__all__ = ["Closure", "Data", "Reference", "evaluate", "evaluate_expr"]
+if TYPE_CHECKING:
+    from .values import Closure, Data, Reference
 
-__getattr__ = submodules(__name__)
+__all__ = ["Closure", "Data", "Reference"]
+
+__getattr__ = submodules(__name__, values=__all__)

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from typing import Any
 
 from ..diagnostics import IrError
-from ..interp import evaluate_expr
+from ..interp.evaluate import evaluate_expr
 from ..ir import Call, Constant, Function, GlobalVar, Match, RefRead, RefWrite, TensorType
 from ..tir.program import CONSTANT, Slot
 from .function_state import FunctionState

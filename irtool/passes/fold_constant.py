@@ -128,7 +128,7 @@ class ConstantFolder:
         return self.evaluate(old, new)
 
     def evaluate(self, old: Call, new: Call) -> Expr:
-        from ..interp import evaluate_expr
+        from ..interp.evaluate import evaluate_expr
 
         if not can_be_constant(old.checked_type):
             return new

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import UsageError, nearest
-from ..driver import Artifact
-from ..driver import build as build_artifact
+from ..driver.artifact import Artifact
+from ..driver.build import build as build_artifact
 from ..ir import Expr, Module
 from ..ir.module import describe
 from ..ir.target import Target

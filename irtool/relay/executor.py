@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..diagnostics import UsageError
-from ..driver import build
+from ..driver.build import build
 from ..interp.evaluate import evaluate, evaluate_expr
 from ..ir import Expr, Function, GlobalVar, Module
 from .params import bind_params_by_name

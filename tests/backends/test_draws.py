@@ -16,7 +16,7 @@ from irtool.backends.formulas.support import INLINE, definitions
 from irtool.backends.interface.entry import Parameter
 from irtool.backends.sources import Draw
 from irtool.infer import require_types
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 from irtool.interp.random_inputs import RandomTensor, random_inputs
 from irtool.ops.typical import Below, NearOne, NearZero, Range, Regions, Rows, Sorted, Summed, Typical
 from irtool.tir.program import Slot

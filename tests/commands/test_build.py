@@ -279,7 +279,7 @@ def test_names_and_options_that_cannot_be(irtool) -> None:
 def test_help_names_every_option_of_build(irtool) -> None:
     import inspect
 
-    from irtool.driver import build
+    from irtool.driver.build import build
 
     text = irtool("build", "--help").stdout
     renamed = {"opt_level": "-O", "out_dir": "-o", "inputs": "--input", "flags": "--target"}

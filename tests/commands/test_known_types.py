@@ -9,7 +9,7 @@ import pytest
 
 import irtool
 from irtool.cli import run
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 from irtool.parser import parse
 
 HEAD = '#[version = "0.0.5"]\n'

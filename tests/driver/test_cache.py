@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.driver import build as driver_build
+from irtool.driver.build import build as driver_build
 from irtool.driver.cache import BuildCache, Key
 from tests.driver.programs import dense
 

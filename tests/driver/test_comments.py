@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.driver import build
+from irtool.driver.build import build
 from irtool.relay import Function, const, nn, var
 
 pytestmark = pytest.mark.promise("C says its origin")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.driver import Artifact
+from irtool.driver.artifact import Artifact
 
 WINOGRAD = """#[version = "0.0.5"]
 def @main(%x: Tensor[(1, CHANNELS, 20, 20), float32], %u: Tensor[(CHANNELS, CHANNELS, 3, 3), float32],

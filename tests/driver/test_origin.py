@@ -16,7 +16,7 @@ from irtool.backends.c.banner import Origin, without_folder
 from irtool.backends.c.build_file import write_build_file
 from irtool.backends.interface.comment import comment
 from irtool.diagnostics import ToolError, UsageError
-from irtool.driver import build
+from irtool.driver.build import build
 from tests.command_line import irtool as command
 
 pytestmark = pytest.mark.promise("C says its origin")

@@ -11,7 +11,7 @@ import irtool
 from irtool.diagnostics import IrError
 from irtool.exports import Request, parse_export
 from irtool.infer import infer_types
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 
 onnx = pytest.importorskip("onnx")
 

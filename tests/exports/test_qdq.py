@@ -10,7 +10,7 @@ import pytest
 import irtool
 from irtool.diagnostics import UsageError
 from irtool.infer import infer_types
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 from tests.exports.quantized import exported, integers, layers, rng
 
 pytest.importorskip("onnx")

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from irtool.diagnostics import IrError
-from irtool.interp import Closure, evaluate, evaluate_expr
+from irtool.interp.evaluate import evaluate, evaluate_expr
+from irtool.interp.values import Closure
 from irtool.ir import (
     Call,
     Clause,

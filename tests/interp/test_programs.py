@@ -7,7 +7,8 @@ import pytest
 
 from irtool.diagnostics import IrError
 from irtool.infer import infer_types
-from irtool.interp import Data, evaluate
+from irtool.interp.evaluate import evaluate
+from irtool.interp.values import Data
 from irtool.parser import parse
 
 HEAD = '#[version = "0.0.5"]\n'

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import irtool
 from irtool import ConversionWarning, IrError
-from irtool.driver import Artifact
+from irtool.driver.artifact import Artifact
 from irtool.ir.conversion import dtype_name, holds_every
 from irtool.parser.params import decode_params, encode_params
 

@@ -5,7 +5,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError, ToolError
-from irtool.interp import Data
+from irtool.interp.values import Data
 
 LISTS = """#[version = "0.0.5"]
 type List[A] { Cons(A, List[A]), Nil, }

@@ -14,7 +14,7 @@ import pytest
 import irtool
 from irtool.diagnostics import IrError
 from irtool.infer import infer_types
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Call, Function, Module, Tuple
 from irtool.ir.values import value_leaves

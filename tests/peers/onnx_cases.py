@@ -15,7 +15,7 @@ from irtool.diagnostics import InternalError, IrError
 from irtool.driver.operator_cases import inputs_of, module_of
 from irtool.exports import Request
 from irtool.exports.onnx.format import Onnx
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 from irtool.ir.values import value_leaves
 from irtool.ops import operators
 from irtool.ops.cases import Case, cases_of

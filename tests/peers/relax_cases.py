@@ -16,7 +16,7 @@ from pathlib import Path
 
 from irtool.diagnostics import IrError
 from irtool.driver.operator_cases import inputs_of, module_of
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 from irtool.ir.values import value_leaves
 from irtool.ops import operators
 from irtool.ops.cases import Case, cases_of

@@ -18,7 +18,7 @@ from irtool.exports.onnx.form import Absent, form_of
 from irtool.exports.onnx.format import Onnx
 from irtool.exports.weights import fit_weights
 from irtool.infer import infer_types
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 from irtool.ir.values import value_leaves
 from tests.peers.onnx_cases import LIST, listed, run
 

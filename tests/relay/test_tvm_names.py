@@ -60,7 +60,7 @@ def test_a_name_that_is_not_here_says_what_to_write(kind, name) -> None:
 
 
 def test_names_of_a_build_say_what_to_write() -> None:
-    from irtool.driver import Artifact
+    from irtool.driver.artifact import Artifact
 
     lib = Artifact("net", {}, [], {"arena_bytes": 0}, None, None)
     for name in COUNTERPARTS["build"]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import irtool
 from irtool.driver.parameters import bind_weights
 from irtool.driver.prepare import prepare
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 from irtool.lower import lower_module
 from irtool.schedule.windows.partition_padded_windows import Axis, Range, ranges_of
 from irtool.tir.expr import Var, const

@@ -7,7 +7,7 @@ import pytest
 
 import irtool
 from irtool.driver.prepare import prepare
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 from irtool.lower import lower_module
 from irtool.schedule.core.program_rewriter import replace_kernels
 from irtool.schedule.windows.phases import decompose_phases

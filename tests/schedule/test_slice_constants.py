@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 from irtool.schedule.pipeline import SCHEDULE
 from irtool.tir.program import Program
 from irtool.tir.vector_target import VectorTarget

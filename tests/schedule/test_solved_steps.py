@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from irtool.interp import evaluate
+from irtool.interp.evaluate import evaluate
 from irtool.tir.forms import Reduction
 from tests.nests import run_program
 from tests.schedule.padded_windows import changed, numbers, program_of, work

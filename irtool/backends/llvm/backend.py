@@ -216,6 +216,10 @@ class Llvm(Backend):
             return ObjectLibrary(library, name, weights)
         return super().load(library, name, weights)
 
+    @classmethod
+    def is_plain(cls, library: Path) -> bool:
+        return library.suffix != ".o"
+
 
 def _link(source: str, target: str, folder: Path) -> bool:
     """Links a shared library with this machine's tools; False without a tool, or if linking fails."""

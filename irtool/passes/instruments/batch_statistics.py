@@ -6,7 +6,7 @@ from typing import Any
 
 from ...deferred import np
 from ...infer import infer_types
-from ...interp import evaluate
+from ...interp.evaluate import evaluate
 from ...ir import Call, Constant, Expr, Function, Module, Tuple, post_order, rewrite, without_return_type
 from ...ops.base import is_call_to
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...deferred import np
 from ...infer import infer_types
-from ...interp import evaluate
+from ...interp.evaluate import evaluate
 from ...ir import Call, Constant, Expr, Function, Module, TensorType, Type, Var, refresh, rewrite
 from ...ir.types import rebuild_type, type_children
 from ...ir.values import value_leaves

@@ -87,7 +87,7 @@ class Timing(PassInstrument):
     def import_all() -> None:
         """Imports the modules of reading, passes and printing, so that no pass is billed for it."""
         from ...infer import infer_types
-        from ...interp import evaluate  # noqa: F401
+        from ...interp.evaluate import evaluate  # noqa: F401
         from ...ops import operators
         from ...parser import parse
         from ...printer import to_text

@@ -125,7 +125,7 @@ class CheckValues(PassInstrument):
         return "\n".join(f"note: {sentence}" for sentence in sentences)
 
     def _values(self, module: Module, signature: Module) -> list[Any]:
-        from ...interp import evaluate
+        from ...interp.evaluate import evaluate
 
         if self._known[0] is module:
             return self._known[1]

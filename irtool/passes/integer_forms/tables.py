@@ -56,7 +56,7 @@ def tabulate(e: Expr, grid: Grid, type_of: TypeOf, known: dict[Expr, Tabulated])
             values[x] = Call(x.op, tuple(values[a] for a in x.args), x.attrs)
     if source is None:
         return None
-    from ...interp import evaluate_expr
+    from ...interp.evaluate import evaluate_expr
 
     scaled = divide(values[e], array_constant(np.asarray(grid.scale), "float32"))
     with np.errstate(all="ignore"):

@@ -23,7 +23,7 @@ _LEAST_CHANNELS = 3
 
 def _table(s: LegalizationSite, function: Callable[[np.ndarray], np.ndarray]) -> Expr:
     """A look-up table of the function at every quantized input."""
-    from ...interp import evaluate_expr
+    from ...interp.evaluate import evaluate_expr
 
     x = s.args[0]
     dtype = s.tensor(0).dtype

@@ -55,7 +55,7 @@ def known_tensors(values: Sequence[Partial]) -> tuple[Expr, ...] | None:
 def evaluated(e: Call) -> Expr | None:
     """The result of a call on constants, as constants; None if evaluation fails, or the result cannot be a constant."""
     from ...infer import infer_expr
-    from ...interp import evaluate_expr
+    from ...interp.evaluate import evaluate_expr
 
     place = next((a.span for a in e.args if a.span is not None), None)
     try:

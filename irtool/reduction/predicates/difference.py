@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...diagnostics import IrError
-from ...interp import evaluate
+from ...interp.evaluate import evaluate
 from ...interp.random_inputs import random_inputs
 from ...ir import Function
 from ...passes.instruments.values import difference

@@ -33,7 +33,7 @@ def observe(case: Case, via: str = INTERPRETER, entry: str = "main", level: int 
     try:
         module = case.run()
         if via != INTERPRETER:
-            from ...driver import build
+            from ...driver.build import build
 
             artifact = build(module, None, via, level, entry=entry)
     except MemoryError:
