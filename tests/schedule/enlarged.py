@@ -14,10 +14,11 @@ import numpy as np
 
 import irtool
 from irtool.driver.prepare import prepare
-from irtool.ir import TensorType, TupleType
+from irtool.ir import Function, TensorType, Tuple, TupleGetItem, TupleType, Var
 from irtool.ir.dtypes import numpy_dtype
 from irtool.lower import lower_module
 from irtool.ops import operators
+from irtool.ops.base import call
 from irtool.ops.cases import Case, cases_of
 from irtool.passes.core.bind import bind_params
 from irtool.passes.legalize import BYTE_PRODUCTS, WEIGHT_GRADIENTS
@@ -177,10 +178,26 @@ def _with_constants(module: irtool.Module) -> irtool.Module | None:
 
 
 def _gradient(module: irtool.Module) -> irtool.Module | None:
+    """The gradients of a product with the results: those of the results alone begin with ones, unlike any network's."""
     try:
-        return irtool.infer_types(irtool.run_passes(module, "FirstOrderGradient"))
+        return irtool.infer_types(irtool.run_passes(_weighed(module), "FirstOrderGradient"))
     except irtool.IrError:
         return None
+
+
+def _weighed(module: irtool.Module) -> irtool.Module:
+    """The module with its result, or each one of several, multiplied by another parameter."""
+    main = module["main"]
+    results = main.body.checked_type
+    several = isinstance(results, TupleType)
+    types = results.fields if several else [results]
+    if not all(isinstance(t, TensorType) for t in types):
+        return module
+    factors = [Var(f"factor{n}", t) for n, t in enumerate(types)]
+    tensors = [TupleGetItem(main.body, n) for n in range(len(types))] if several else [main.body]
+    products = [call("multiply", x, factor) for x, factor in zip(tensors, factors)]
+    body = Tuple(tuple(products)) if several else products[0]
+    return irtool.infer_types(module.with_functions({"main": Function((*main.params, *factors), body)}))
 
 
 def _steps(kernel: PrimFunc) -> tuple[int, int, int, int]:
