@@ -7,9 +7,9 @@ that runs and carries gradients from results to arguments when it is called at t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Set
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from ..diagnostics import IrError, Span, placing
 from ..ir import (
@@ -41,6 +41,7 @@ from ..ir import (
     bound_variables,
     children,
     free_variables,
+    global_names,
     patterns_in,
     post_order,
     rebuild,
@@ -116,7 +117,28 @@ class Gradient(ModulePass):
                         )
                 else:
                     functions[name] = _higher_order(f, module, added)
-        return module.with_functions({**functions, **added})
+        changed = {name for name, f in functions.items() if f is not module.functions[name]}
+        others = {name: f for name, f in functions.items() if name not in changed and isinstance(f, Function)}
+        return module.with_functions({**functions, **added, **_calling_values(module, others, changed)})
+
+
+def _calling_values(module: Module, others: Mapping[str, Function], changed: Set[str]) -> dict[str, Function]:
+    """The functions without gradients, calling functions that are as these were before, under the names `NAME_value`."""
+    names: dict[str, str] = {}
+    result: dict[str, Function] = {}
+    waiting = [(name, f) for name, f in others.items() if not changed.isdisjoint(global_names(f))]
+    while waiting:
+        name, f = waiting.pop()
+        for called in global_names(f):
+            if called in changed and called not in names:
+                names[called] = module.fresh_name(f"{called}_value")
+                waiting.append((names[called], cast(Function, refresh(module.functions[called]))))
+        result[name] = cast(Function, rewrite(f, lambda e, rebuilt: _renamed(rebuilt, names)))
+    return result
+
+
+def _renamed(e: Expr, names: Mapping[str, str]) -> Expr:
+    return GlobalVar(names[e.name], e.span) if isinstance(e, GlobalVar) and e.name in names else e
 
 
 def reverse_type(t: Type) -> Type:
