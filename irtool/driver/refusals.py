@@ -7,7 +7,8 @@ from dataclasses import replace
 from ..diagnostics import Diagnostic, InternalError, IrError, Span
 from ..ir import Call, Function, Module, Op, post_order
 from ..lower import lower_module
-from ..symbolic_int import nominal
+from ..lower.mistakes import DynamicShape
+from ..symbolic_int import Undecided, nominal
 from ..tir.program import Program, RunKernel, Slot, steps
 from ..tir.vector_target import USUAL
 from .mistakes import Oversized
@@ -40,9 +41,18 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
             diagnostics += [located(d, module, name) for d in backend.supports(program)]
         except InternalError:
             raise
+        except Undecided as doubt:
+            diagnostics += undecided(doubt, module, name).diagnostics
         except IrError as error:
             diagnostics += [located(d, module, name) for d in error.diagnostics]
     return list(dict.fromkeys(diagnostics))
+
+
+def undecided(doubt: Undecided, module: Module, entry: str) -> IrError:
+    """The refusal of a module whose code would differ between lengths, at its entry function."""
+    message = f"the code of @{entry} depends on a length that a run decides: {doubt}"
+    help = "say the length (--dim NAME=64), or narrower bounds (--dim '2<=NAME<=64')"
+    return IrError([located(Diagnostic(message, help=help, code=DynamicShape), module, entry)])
 
 
 def refuse_oversized(program: Program, prepared: Module) -> None:

@@ -115,12 +115,8 @@ class Session:
             key = _key(build_input, options, self.measures) if self.cache else ""
             build = _cached(key, resources) if key else None
             if build is None:
-                try:
-                    artifact = self._emission(
-                        build_input, Path(work), may_wait=out_dir is None and options.emit not in TEXTS
-                    )
-                except Undecided as doubt:
-                    raise _length_error(doubt, options) from doubt
+                may_wait = out_dir is None and options.emit not in TEXTS
+                artifact = self._emission(build_input, Path(work), may_wait)
                 if isinstance(artifact, Artifact):
                     return artifact
                 build = artifact
@@ -185,7 +181,7 @@ class Session:
         """
         from ..infer.lengths import symbols_of_module
         from .prepare import UnboundedExtents
-        from .refusals import located
+        from .refusals import located, undecided
 
         try:
             return self._files_or_doubt(source, module, work, may_wait)
@@ -193,7 +189,7 @@ class Session:
             if may_wait and not symbols_of_module(source):
                 return _deferred(source, self.options, UNKNOWN_SHAPES)
             if isinstance(doubt, Undecided):
-                raise
+                raise undecided(doubt, source, self.options.entries[0]) from doubt
             raise IrError(located(d, source, self.options.entries[0]) for d in doubt.diagnostics) from doubt
 
     def _files_or_doubt(self, source: Module, module: Module, work: Path, may_wait: bool) -> Emission | Artifact:
@@ -225,17 +221,6 @@ class Session:
 
 UNKNOWN_SHAPES = "shapes are not known: it is compiled when it runs, for those of its inputs"
 """The warning of a build that waits for its inputs."""
-
-
-def _length_error(doubt: Undecided, options: Options) -> IrError:
-    """The refusal of a build whose code would differ between lengths."""
-    from ..lower.mistakes import DynamicShape
-
-    return IrError(
-        f"the code of @{options.entries[0]} depends on a length that a run decides: {doubt}",
-        help="say the length (--dim NAME=64), or narrower bounds (--dim '2<=NAME<=64')",
-        code=DynamicShape,
-    )
 
 
 def _precision_fields(lowered: Lowered) -> dict[str, Any]:
@@ -314,6 +299,7 @@ def _deferred(module: Module, options: Options, reason: str) -> Artifact:
     from ..lower import lower_module
     from .emission import emit_files
     from .prepare import is_dynamic, prepare_entries
+    from .refusals import undecided
     from .specialize import Specializer
 
     module = infer_types(module)
@@ -326,7 +312,7 @@ def _deferred(module: Module, options: Options, reason: str) -> Artifact:
             with temporary_folder() as work:
                 return _deliver(emit_files(prepared, special, special, options, Path(work)), options, None)
         except Undecided as doubt:
-            raise _length_error(doubt, options) from doubt
+            raise undecided(doubt, special, options.entries[0]) from doubt
 
     return Artifact.deferred(options.name, Specializer(module, options.entries[0], compile), reason)
 
