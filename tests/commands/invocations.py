@@ -124,7 +124,8 @@ FAILING = {
     "backends nowhere": 2, "bench nowhere": 1, "build nowhere": 1, "cache nowhere": 2, "check nowhere": 1, "completion tcsh": 2, "convert nowhere -o x.npz": 1,
     "diff nowhere nowhere": 2, "doctor nowhere": 2, "evaluate nowhere --inputs x.npz --labels x.npy": 1, "explain E9999": 2, "export nowhere -o x.onnx": 1, "fmt nowhere": 1, "help nowhere": 2,
     "import nowhere -o x.relay": 1, "info nowhere": 1, "lsp nowhere": 2, "new pass nowhere": 2, "ops nowhere": 2, "opt nowhere": 1, "passes nowhere": 2,
-    "quantize nowhere --calibrate random -o x.relay": 1, "reduce nowhere --expect-crash": 1, "run nowhere": 1, "test nowhere": 1, "tune nowhere -o t.json": 1,
+    "quantize nowhere --calibrate random -o x.relay": 1, "reduce nowhere --expect-crash": 1, "run nowhere": 1, "test nowhere": 1,
+    "train-step nowhere --loss mse -o x.relay": 1, "tune nowhere -o t.json": 1,
     "viz nowhere": 1,
 }  # fmt: skip
 """A line of every command that fails, and its exit code."""

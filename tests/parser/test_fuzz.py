@@ -244,6 +244,7 @@ class Grammar:
         "TENSOR_TYPE": ["Tensor[(1, 2), float32]", "Tensor[(), bool]"],
         "INT_LIST": ["[1, 2]", "[-3]"],
         "VERSION": [HEAD.strip()],
+        "LENGTHS": ['#[lengths = "1<=n<=8, m=2|4"]'],
         "MATCH": ["match", "match?"],
     }
 

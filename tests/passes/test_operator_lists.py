@@ -25,6 +25,7 @@ MEANT = {
     "passes/dataflow/matching.py": "add and multiply commute, as TVM's matcher has it",
     "passes/dataflow/screening.py": "products and quotients match each other, as TVM's matcher has it",
     "passes/flatten_atrous_conv.py": "the pattern of the pass: convolutions between space_to_batch_nd and batch_to_space_nd",
+    "passes/gradients/scatter.py": "the reductions of scatters, two of which have the names of operators",
     "passes/lazy_gradient_init.py": "the functions of its library of GradCells",
     "passes/simplify/arithmetic.py": "the identities that the pass is made of",
     "passes/simplify/clips.py": "the layers of bytes behind which libraries look for a clip",

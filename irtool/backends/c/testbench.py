@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from ...selection.vectors.types import HALVES
-from ...symbolic_int import Symbol, bound, value_at
+from ...symbolic_int import Symbol, bound, symbols_of, value_at
 from ...tir import dtypes
 from ...tir.dtypes import HANDLE, itemsize
 from ...tir.program import HostFunction
@@ -72,9 +72,7 @@ def write_testbench(
         *(["#include <stdlib.h>"] if entry.arena_size else []),
         "",
     ]
-    most = {p: max(int(value_at(p.slot.size, values)) for values, _ in trials) for p in entry.tensors}
-    if not entry.arena_size:
-        most = {p: bound(p.slot.size) for p in entry.tensors}
+    most = {p: _most_elements(p.slot.size, trials) if entry.arena_size else bound(p.slot.size) for p in entry.tensors}
     arrays = [
         (f"{p.name}_data", stored_type(p.slot.dtype), most[p], most[p] * itemsize(p.slot.dtype)) for p in entry.tensors
     ]
@@ -115,6 +113,12 @@ def write_testbench(
     lines += [line for t in tries for line in t.statements()]
     lines += ['  printf("%s: %d elements differ\\n", wrong ? "FAILED" : "passed", wrong);']
     return "\n".join([*lines, "  return wrong != 0;", "}", ""])
+
+
+def _most_elements(size: int, trials: Sequence[Trial]) -> int:
+    """The elements of a tensor in the largest trial; lengths that follow from values are as large as they can be."""
+    largest = {s: s.high for s in symbols_of([size])}
+    return max(int(value_at(size, {**largest, **values})) for values, _ in trials)
 
 
 class _Try:
