@@ -22,6 +22,7 @@ from irtool.ir import (
     Int64,
     Let,
     Match,
+    Module,
     PatternConstructor,
     PatternTuple,
     PatternVar,
@@ -103,6 +104,15 @@ def test_the_least_integer_in_an_attribute():
             parse_expr(f"sum(1f, axis=[{text}])")
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_extremes_of_floats_read_back(dtype):
+    """The shortest digits of the greatest number may stand for a larger one, which rounds to it."""
+    for number in (np.finfo(dtype).max, np.finfo(dtype).min, np.finfo(dtype).tiny, np.finfo(dtype).smallest_subnormal):
+        module = Module({"main": Function((), Constant(np.array(number, dtype)))})
+        constant = parse(to_text(module))["main"].body
+        assert constant.data.dtype == dtype and constant.data == number
+
+
 def test_nan():
     assert np.isnan(parse_expr("nanf").data)
 
@@ -115,7 +125,7 @@ def test_nan():
         "2147483648i32",
         "9223372036854775808",
         "1i8",
-        "65505f16",
+        "65520f16",
         "3.40283e+38f32",
         "1f80",
         "1e999f64",
