@@ -16,6 +16,7 @@ from .compute_at import compute_at
 from .compute_in_bands import compute_in_bands
 from .drop_unit_loops import drop_unit_loops
 from .fuse import fuse
+from .if_convert import if_convert
 from .loop_partition import loop_partition
 from .pack import pack
 from .partition_windows import partition_windows, unroll_windows
@@ -41,6 +42,7 @@ __all__ = [
     "copy",
     "drop_unit_loops",
     "fuse",
+    "if_convert",
     "loop_partition",
     "pack",
     "parallel",

@@ -54,6 +54,9 @@ def uneven_axis(
         if all(periods):
             cuts = {*range(0, ends[0], lanes), ends[0], *range(ends[1], whole, lanes), extent}
             return UnevenAxis(sorted({0, *cuts, *([whole] if ends[1] < whole else [])}), math.lcm(*periods))
+    periods = [_period(p, v, loops, lanes) for p in indices]
+    if all(periods):  # clips repeat, too
+        return UnevenAxis([0, extent], math.lcm(*periods))
     if is_fused or whole > WRITTEN_OUT * lanes or not _are_near(indices, v, range(0, whole, lanes), lanes, simplify):
         return None
     return UnevenAxis(sorted({*range(0, whole, lanes), whole, extent}), 1)

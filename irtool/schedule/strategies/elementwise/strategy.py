@@ -5,7 +5,8 @@
 If conditions on that loop choose an operand (padding, concatenation), it is cut into loops without them; if they are on a loop
 around it, too (blocks of channels with a part of one operand and a part of another), that loop is cut first. If offsets are
 irregular but repeat (an image enlarged to nearest neighbours), the vectors of a period are unrolled. If the loop is shorter than
-a vector (three interleaved channels), it is fused with the one around it, if that gives such vectors. Rows that share reads are
+a vector (three interleaved channels), it is fused with the one around it, if that gives such vectors. If conditions change from lane to lane (phases that interleave, padding of short rows), both of
+their values are computed. Rows that share reads are
 computed together (see `shared_reads`).
 """
 
@@ -23,7 +24,7 @@ from ...core.forms import Map
 from ...core.nest import lower_all
 from ...core.strip_mine import period_segments
 from ...cost.map_cycles import scalar_cycles, vector_cycles
-from ...primitives import fuse, loop_partition, parallel, part, reorder, split, unroll, vectorize
+from ...primitives import fuse, if_convert, loop_partition, parallel, part, reorder, split, unroll, vectorize
 from ..base import Candidate, Stage, Strategy, strategy
 from .vector_loops import Ranges, Vectors, choose_ranges, choose_vectors
 
@@ -36,7 +37,7 @@ class Elementwise(Strategy):
         if stage.map is None:
             return None
         lanes = _lanes(stage)
-        chosen = (choose_vectors(stage.map, lanes) or choose_ranges(stage.map, lanes)) if lanes > 1 else None
+        chosen = _vectors(stage.map, lanes) if lanes > 1 else None
         how = "vectors along the contiguous axis" if stage.target.vector_bytes else "loops fused"
         if chosen is None:
             return Candidate(scalar_cycles(stage.map), how)
@@ -69,6 +70,7 @@ class Elementwise(Strategy):
         if plan.is_fused:
             block = fuse(block, block.loops[-2][0], block.loops[-1][0])
             v, _ = block.loops[-1]
+        block = if_convert(block, v) if plan.is_converted else block
         block = reorder(block, [*(x for x, _ in block.loops if x is not v), v])
         several = None
         if plan.rows is not None:
@@ -96,6 +98,11 @@ class Elementwise(Strategy):
                 is_split = outermost is not lane and outermost is not several
                 parts.append(parallel(b, outermost) if shared and is_split else b)
         return parts
+
+
+def _vectors(m: Map, lanes: int) -> Vectors | Ranges | None:
+    """The vectors of a map, those of ranges of a loop, or those that compute both values of each condition."""
+    return choose_vectors(m, lanes) or choose_ranges(m, lanes) or choose_vectors(m, lanes, is_converted=True)
 
 
 def _segments(extent: int, stage: Stage, plan: Vectors) -> list[tuple[int, int, int, int]]:

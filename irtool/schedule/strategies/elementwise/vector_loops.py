@@ -19,7 +19,7 @@ from ...core.block import Block
 from ...core.forms import Map
 from ...core.guards import changes
 from ...cost.machine import LOOKED_AT, NARROWEST_VECTOR, TOGETHER
-from ...primitives import fuse, loop_partition, untraced
+from ...primitives import fuse, if_convert, loop_partition, untraced
 from .ragged_axis import uneven_axis
 from .shared_reads import interleaved_channels, rows_that_share
 
@@ -44,6 +44,7 @@ class Vectors:
         is_fused: true if the loop is the last two, fused.
         rows: another loop, and the number of its steps that share reads.
         channels: the number of interleaved channels, if these are the steps of `rows`.
+        is_converted: true if conditions on the loop, which change from lane to lane, become choices between two values.
     """
 
     along: Var
@@ -52,6 +53,7 @@ class Vectors:
     is_fused: bool = False
     rows: tuple[Var, int] | None = None
     channels: int = 0
+    is_converted: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,18 +101,32 @@ def _is_contiguous(m: Map, simplify: Simplifier, v: Var) -> bool:
     return all(stride(simplify, s.buffer.offset(s.indices), v) == 1 for s in m.stores)
 
 
-def choose_vectors(m: Map, lanes: int) -> Vectors | None:
+def choose_vectors(m: Map, lanes: int, is_converted: bool = False) -> Vectors | None:
     """Vectors along one loop, or along the last two, fused, if the last one is shorter than a vector; None if no loop is
-    vectorized."""
+    vectorized. `is_converted`: conditions on the last loop become choices first."""
+    if is_converted and not (
+        m.loops and any(isinstance(e, Select) and e.lazy for e in post_order(*(s.value for s in m.stores)))
+    ):
+        return None
     if len(m.loops) > 1 and bound(m.loops[-1][1]) < lanes:
         (outer, _), (inner, _) = m.loops[-2:]
         with untraced():
-            fused = fuse(Block.of(m), outer, inner).result()
-        assert isinstance(fused, Map)
+            fused = _converted(fuse(Block.of(m), outer, inner), is_converted)
         vectors = _vector_loop(fused, lanes, is_fused=True)
         if vectors is not None and vectors.along is fused.loops[-1][0] and bound(fused.loops[-1][1]) >= lanes:
-            return replace(vectors, is_fused=True)
-    return _vector_loop(m, lanes)
+            return replace(vectors, is_fused=True, is_converted=is_converted)
+    with untraced():
+        vectors = _vector_loop(_converted(Block.of(m), is_converted), lanes)
+    if vectors is None or not is_converted:
+        return vectors
+    return replace(vectors, is_converted=True) if vectors.along is m.loops[-1][0] else None
+
+
+def _converted(b: Block[Map], is_converted: bool) -> Map:
+    """The map of a block, with choices in place of conditions on its last loop, or as it is."""
+    m = (if_convert(b, b.loops[-1][0]) if is_converted else b).result()
+    assert isinstance(m, Map)
+    return m
 
 
 def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
@@ -122,7 +138,7 @@ def _vector_loop(m: Map, lanes: int, is_fused: bool = False) -> Vectors | None:
     for v, extent in m.loops:
         if bound(extent) < 4 or not _is_contiguous(m, simplify, v):
             continue
-        positions = [e.source.offset(e.indices) for e in loads(*(s.value for s in m.stores))]
+        positions = [simplify(e.source.offset(e.indices)) for e in loads(*(s.value for s in m.stores))]
         strides = [stride(simplify, place, v) for place in positions]
         # Compilers interleave a few rows of bytes themselves, if these are not vectors already.
         size = max(dtypes.itemsize(s.buffer.dtype) for s in m.stores)
