@@ -15,7 +15,7 @@ from ..symbolic_int import estimate
 from ..te import Compute, Operation, Placeholder, Tensor
 from ..te.tensor import Extern
 from ..tir import dtypes
-from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Select, post_order
+from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Reduce, Select, post_order
 from ..tir.vector_target import USUAL, VectorTarget
 from .inlining import inlined_bodies
 
@@ -110,7 +110,7 @@ def choose_stages(outputs: Sequence[Tensor], target: VectorTarget = USUAL) -> li
         evaluation_count = 0.0
         for reader in readers[op]:
             evaluation_count += max(1, evaluations[reader]) * sites[reader][op]
-        if op in pinned or not _inlines(op, evaluation_count, size, target):
+        if op in pinned or not _inlines(op, readers[op], evaluation_count, size, target):
             stored.add(op)
             evaluations[op] = _domain(op)
         else:
@@ -119,7 +119,7 @@ def choose_stages(outputs: Sequence[Tensor], target: VectorTarget = USUAL) -> li
     return [TensorStage(op, bodies.get(op, ())) for op in order if op in stored and not isinstance(op, Placeholder)]
 
 
-def _inlines(op: Compute, evaluation_count: float, size: int, target: VectorTarget) -> bool:
+def _inlines(op: Compute, readers: Sequence[Compute], evaluation_count: float, size: int, target: VectorTarget) -> bool:
     if op.reduce_axes or len(op.bodies) > 1:
         return False
     if evaluation_count <= size or size == 1:
@@ -129,8 +129,9 @@ def _inlines(op: Compute, evaluation_count: float, size: int, target: VectorTarg
         return True
     ratio = evaluation_count / size
     if _is_padding(op.bodies[0]):
-        # A guard per element read costs less than another pass over memory, unless the element is read very often.
-        return ratio <= target.guarded_reads
+        # A guard per element read costs less than another pass over memory, unless the element is read very often, or the guard
+        # cannot become a bound of the loops that read it.
+        return ratio <= target.guarded_reads and all(_skips_padding(reader, op) for reader in readers)
     return cost <= 2 or cost * (ratio - 1) <= target.recomputed_cost
 
 
@@ -139,3 +140,11 @@ def _is_padding(body: Expr) -> bool:
     if not isinstance(body, Select) or not body.lazy:
         return False
     return isinstance(body.then, Load) and isinstance(body.other, Const)
+
+
+def _skips_padding(reader: Compute, padding: Compute) -> bool:
+    """False for a reduction whose steps compare padded elements, or choose by a condition: there, padding is no neutral value, and
+    no step can be left out."""
+    reductions = [body for body in reader.bodies if isinstance(body, Reduce)]
+    choices = [e for r in reductions for e in post_order(*r.sources) if isinstance(e, Select)]
+    return not any(isinstance(e, Load) and e.source.op is padding for e in post_order(*choices))

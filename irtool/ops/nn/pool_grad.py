@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -13,7 +12,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import Dim
-from ...tir.stmt import PARALLEL, SERIAL
+from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..dtypes import is_float
 from ..partial import is_settled, meet, meet_dims, window_input
@@ -22,10 +21,12 @@ from ..shape.partly_known import same_axes
 from ..shapes import add, require_compatible, require_numbers, require_rank, tensor
 from .convolve import pad_spatial, tap_view
 from .geometry import dilated, pad_amounts, per_axis, positions, reached
+from .phases import PhasedAxis, Phases, interleaved, sum_phases
 from .pool import spatial_axes
 from .pool_reference import lowest, window_counts
 from .precision import narrow, widen
-from .window_expression import least, window_count
+from .window_expression import least, pad_axes, window_axes, window_count, window_sum
+from .window_expression import tap as place_of_tap
 
 
 class PoolGrad(Operator):
@@ -123,8 +124,64 @@ class PoolGrad(Operator):
         return np.ascontiguousarray(narrow(np.moveaxis(cut, last, axes), gradient.dtype))
 
     def spread(self, grad: np.ndarray, x: np.ndarray, reach: Any, pads: Any, total: np.ndarray) -> None:
-        """Adds each window's gradient to the padded `total`."""
+        """Adds each window's gradient to the padded `total`, to each element those of the first windows first."""
         raise NotImplementedError
+
+    def sum_over_windows(
+        self,
+        shape: Sequence[Any],
+        out_type: Any,
+        axes: Sequence[int],
+        step: Callable[[Sequence[Any], Sequence[Any], Callable[[Any, int], Any]], Any],
+    ) -> Any:
+        """For each element of the result the sum, over the windows that it is in, of `step(place, taps, around)`.
+
+        `place` is that of a window in tensors of `shape` with a border; `around(tensor, value)` gives one that border.
+        """
+        pads: Any = pad_amounts(self.padding, 2)
+        phased = [
+            PhasedAxis(shape[a], k, s, d, before, out_type.shape[a])
+            for a, k, s, d, (before, _) in zip(axes, self.pool_size, self.strides, self.gaps, pads, strict=True)
+        ]
+        wide = accumulator_dtype(out_type.dtype)
+        borders: dict[Any, Any] = {}
+
+        def around(tensor: Any, value: int) -> Any:
+            if tensor not in borders:
+                borders[tensor] = pad_axes(tensor, axes, [axis.around for axis in phased], value)
+            return borders[tensor]
+
+        def element_of(phases: Sequence[Phases], over: Sequence[Any]) -> Callable[..., Any]:
+            def element(*i: Any) -> Any:
+                r, place = i[: len(axes)], list(i[len(axes) :])
+                met = [x.meet(p, a, t, place[n]) for x, p, a, t, n in zip(phased, phases, r, over, axes, strict=True)]
+                for n, (_, window) in zip(axes, met, strict=True):
+                    place[n] = window
+                return window_sum(te.cast(step(place, [t for t, _ in met], around), wide), over)
+
+            return element
+
+        if max(self.strides) == 1:
+            runs = [run for (run,) in (axis.phases for axis in phased)]
+            element = element_of(runs, window_axes([p.taps for p in runs]))
+            origin = [0] * len(axes)
+            return te.compute(
+                out_type.shape,
+                lambda *i: te.cast(element(*origin, *i), out_type.dtype),
+                name="pool_grad",
+                tag="pool_grad",
+            )
+        places = [phased[axes.index(n)].places if n in axes else extent for n, extent in enumerate(out_type.shape)]
+        parts = sum_phases(phased, places, element_of, "pool_grad")
+
+        def element_at(*i: Any) -> Any:
+            def of_part(part: Any, r: Sequence[Any], q: Sequence[Any]) -> Any:
+                place = [q[axes.index(n)] if n in axes else index for n, index in enumerate(i)]
+                return te.cast(te.const(0, wide) if part is None else part[(*r, *place)], out_type.dtype)
+
+            return interleaved(parts, self.strides, [i[a] for a in axes], of_part)
+
+        return te.compute(out_type.shape, element_at, name="interleave", tag="injective")
 
 
 @operator("nn.max_pool2d_grad", "data", "grad", pattern=Pattern.OUT_ELEMWISE_FUSABLE, attrs="MaxPool2DAttrs", level=2)
@@ -146,81 +203,50 @@ class MaxPool2DGrad(PoolGrad):
         out = grad.shape[-2:]
         seen = np.stack([tap_view(padded, tap, out, self.strides, self.gaps) for tap in taps])
         chosen = seen.argmax(axis=0)
-        for i, tap in enumerate(taps):
+        for i, tap in reversed([*enumerate(taps)]):
             tap_view(total, tap, out, self.strides, self.gaps)[...] += np.where(chosen == i, grad, 0)
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
-        """The largest element of each window, the first tap that has it, and the gradients added up at these places."""
+        """The largest element of each window, the first tap that has it, and for each element the gradients of windows whose tap it is."""
         grad, x = inputs
         axes = spatial_axes(self.layout, "HW", x.ndim)
-        most = self._largest(grad, x, axes)
-        taps = [grad, most, self._first_tap(grad, x, axes, most)]
-
-        def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
-            (total,) = outs
-            with ExitStack() as loops:
-                place: list[Any] = [None] * x.ndim
-                for n, axis in enumerate(a for a in range(x.ndim) if a not in axes):
-                    kind = PARALLEL if n == 0 else SERIAL
-                    place[axis] = loops.enter_context(ib.for_(x.shape[axis], name=f"i{axis}", kind=kind))
-                with ib.for_(x.shape[axes[0]], name="row") as row, ib.for_(x.shape[axes[1]], name="column") as column:
-                    place[axes[0]], place[axes[1]] = row, column
-                    ib.store(total, tuple(place), te.const(0, x.dtype))
-                self._add_windows(ib, ins, total, place, axes)
-
-        return te.extern(out_type.shape, taps, fill, dtype=out_type.dtype, name="pool_grad")
-
-    def _taps(self, name: str) -> list[Any]:
-        return [te.reduce_axis(k, name=f"{name}{n}", window=True) for n, k in enumerate(self.pool_size)]
-
-    def _place(
-        self, window: Sequence[Any], taps: Sequence[Any], axes: Sequence[int], shape: Sequence[Any]
-    ) -> tuple[list[Any], list[Any]]:
-        """The indices of a window's tap, and the conditions that it is in the data."""
-        indices, inside = list(window), []
         pads: Any = pad_amounts(self.padding, 2)
-        for axis, t, s, d, pad in zip(axes, taps, self.strides, self.gaps, pads, strict=True):
-            indices[axis] = window[axis] * s + t * d - pad[0]
-            inside += [indices[axis] >= 0, indices[axis] < shape[axis]]
-        return indices, inside
+        sizes, counts = ([t.shape[a] for a in axes] for t in (x, grad))
+        reach = reached(sizes, counts, self.pool_size, self.strides, self.gaps, pads)
+        padded = pad_axes(x, axes, reach, least(x.dtype))
+        first = self._first_tap(padded, self._largest(padded, axes, grad.shape), axes)
 
-    def _largest(self, grad: Any, x: Any, axes: Sequence[int]) -> Any:
-        over = self._taps("m")
+        def step(place: Sequence[Any], taps: Sequence[Any], around: Any) -> Any:
+            hit = around(first, math.prod(self.pool_size))[tuple(place)].equal(taps[0] * self.pool_size[1] + taps[1])
+            return te.select(hit, around(grad, 0)[tuple(place)], te.const(0, grad.dtype))
 
+        return self.sum_over_windows(grad.shape, out_type, axes, step)
+
+    def _taps(self, padded: Any, axes: Sequence[int], i: Sequence[Any]) -> tuple[list[Any], Any]:
+        """The axes over the taps of window `i`, and their element."""
+        over = [te.reduce_axis(k, name=f"k{n}", window=True) for n, k in enumerate(self.pool_size)]
+        indices = list(i)
+        for axis, t, s, d in zip(axes, over, self.strides, self.gaps, strict=True):
+            indices[axis] = place_of_tap(i[axis], s, t, d)
+        return over, padded[tuple(indices)]
+
+    def _largest(self, padded: Any, axes: Sequence[int], shape: Sequence[Any]) -> Any:
         def largest(*i: Any) -> Any:
-            indices, inside = self._place(i, over, axes, x.shape)
-            none = te.const(least(x.dtype), x.dtype)
-            return te.max(te.if_then_else(te.all(*inside), x[tuple(indices)], none), axis=over)
+            over, value = self._taps(padded, axes, i)
+            return te.max(value, axis=over)
 
-        return te.compute(grad.shape, largest, name="most", tag="pool_max")
+        return te.compute(shape, largest, name="most", tag="pool_max")
 
-    def _first_tap(self, grad: Any, x: Any, axes: Sequence[int], most: Any) -> Any:
-        over, none = self._taps("k"), te.max_value("int32")
-
+    def _first_tap(self, padded: Any, most: Any, axes: Sequence[int]) -> Any:
         def first(*i: Any) -> Any:
-            indices, inside = self._place(i, over, axes, x.shape)
-            value = x[tuple(indices)]
+            over, value = self._taps(padded, axes, i)
             has_it = value.equal(most[i])
-            if is_float(x.dtype):
+            if is_float(padded.dtype):
                 has_it = te.any(has_it, te.not_equal(value, value))
-            tap = te.select(has_it, over[0] * self.pool_size[1] + over[1], none)
-            return te.min(te.if_then_else(te.all(*inside), tap, none), axis=over)
+            number = over[0] * self.pool_size[1] + over[1]
+            return te.min(te.select(has_it, number, te.max_value("int32")), axis=over)
 
-        return te.compute(grad.shape, first, name="first", tag="comm_reduce")
-
-    def _add_windows(self, ib: Any, ins: Sequence[Any], total: Any, place: Sequence[Any], axes: Sequence[int]) -> None:
-        """Adds the gradients of a plane's windows, the last one first, which is the order of `spread`'s sums."""
-        grad, most, first = ins
-        with ib.for_(grad.shape[axes[0]], name="y") as up, ib.for_(grad.shape[axes[1]], name="x") as left:
-            window = list(place)
-            window[axes[0]], window[axes[1]] = grad.shape[axes[0]] - 1 - up, grad.shape[axes[1]] - 1 - left
-            # Where no element is above the padding, that of the first tap is the largest one.
-            is_padding = most[tuple(window)].equal(te.const(least(most.dtype), most.dtype))
-            tap = ib.let(te.select(is_padding, te.const(0, "int32"), first[tuple(window)]))
-            taps = te.floordiv(tap, self.pool_size[1]), te.floormod(tap, self.pool_size[1])
-            to, inside = self._place(window, taps, axes, total.shape)
-            with ib.if_(te.all(tap < math.prod(self.pool_size), *inside)):
-                ib.store(total, tuple(to), total[tuple(to)] + grad[tuple(window)])
+        return te.compute(most.shape, first, name="first", tag="comm_reduce")
 
 
 # TVM declares MaxPool2DAttrs here and uses AvgPool2DAttrs, so its printer refers to the attributes by metadata.
@@ -260,47 +286,31 @@ class AvgPool2DGrad(PoolGrad):
             counts = np.maximum(along[0][:, None] * along[1], 1)
         counts = counts.astype(grad.dtype)
         share = grad / counts if grad.dtype.kind == "f" else grad // counts
-        for tap in product(*map(range, self.pool_size)):
+        for tap in reversed([*product(*map(range, self.pool_size))]):
             tap_view(total, tap, out, self.strides, self.gaps)[...] += share
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         grad, x = inputs
         axes = spatial_axes(self.layout, "HW", x.ndim)
+        share = self._shares(grad, x, axes)
+        return self.sum_over_windows(
+            grad.shape, out_type, axes, lambda place, taps, around: around(share, 0)[tuple(place)]
+        )
+
+    def _shares(self, grad: Any, x: Any, axes: Sequence[int]) -> Any:
+        """The share of a tap in the gradient of each window."""
         pads: Any = pad_amounts(self.padding, 2)
-        share = self._shares(grad, x, axes, pads)
-        taps = [te.reduce_axis(k, name=f"t{n}") for n, k in enumerate(self.pool_size)]
+        whole = grad.dtype.startswith(("int", "uint"))
 
-        def element(*i: Any) -> Any:
-            indices, inside = list(i), []
-            for axis, t, s, d, pad in zip(axes, taps, self.strides, self.gaps, pads, strict=True):
-                first = i[axis] + pad[0] - t * d
-                indices[axis] = te.floordiv(first, s)
-                inside += [first >= 0, te.floormod(first, s).equal(0), indices[axis] < grad.shape[axis]]
-            return te.sum(
-                te.if_then_else(te.all(*inside), share(tuple(indices), taps), te.const(0, grad.dtype)), axis=taps
-            )
-
-        return te.compute(out_type.shape, element, name="pool_grad", tag="pool_grad")
-
-    def _shares(self, grad: Any, x: Any, axes: Sequence[int], pads: Any) -> Any:
-        """The share of a tap in the gradient of a window: a function of the indices of both."""
-
-        def share(indices: tuple[Any, ...], taps: Sequence[Any]) -> Any:
+        def share(*i: Any) -> Any:
             count: Any = 1
-            for n, axis in enumerate(axes):
-                k = self.pool_size[n]
-                if self.count_include_pad:
-                    count = count * k
-                else:
-                    gap = self.gaps[n]
-                    count = count * window_count(indices[axis], x.shape[axis], k, self.strides[n], pads[n], gap, False)
+            for axis, k, s, d, pad in zip(axes, self.pool_size, self.strides, self.gaps, pads, strict=True):
+                count = count * (
+                    k if self.count_include_pad else window_count(i[axis], x.shape[axis], k, s, pad, d, False)
+                )
             divisor = (
                 te.const(count, grad.dtype) if isinstance(count, int) else te.cast(te.maximum(count, 1), grad.dtype)
             )
-            return (
-                te.floordiv(grad[indices], divisor)
-                if grad.dtype.startswith(("int", "uint"))
-                else grad[indices] / divisor
-            )
+            return te.floordiv(grad[i], divisor) if whole else grad[i] / divisor
 
-        return share
+        return te.compute(grad.shape, share, name="share", tag="elemwise")
