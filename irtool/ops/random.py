@@ -11,9 +11,12 @@ from .. import te
 from ..deferred import np
 from ..diagnostics import IrError
 from ..ir import TensorType, TupleType, Type
+from ..tir.stmt import PARALLEL
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .conversion import convert
 from .dtypes import numpy_dtype
+from .rows import rows
+from .search import count_leading
 from .shapes import require_number, tensor
 from .threefry import ALL_ONES, STATE, generate, hash_words, split
 
@@ -274,29 +277,36 @@ class Multinomial(Operator):
         weights = np.where(weights > 0, weights, np.float32(0))  # of NaN and 0 the maximum that C computes is 0
         with np.errstate(all="ignore"):
             cumulative = np.cumsum(weights / weights.sum(-1, keepdims=True), axis=-1, dtype="float32")
-        above = cumulative[..., :, None] - drawn[..., None, :]
-        return state, np.argmin(np.where(above > 0, above, np.float32(1)), axis=-2).astype("int32")
+        is_above = cumulative[..., :, None] > drawn[..., None, :]
+        return state, np.argmax(is_above, axis=-2).astype("int32")
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         key, probs = inputs
         shape = (*probs.shape[:-1], int(self.num_samples))
         state, numbers = words(key, math.prod(shape))
         drawn = _shaped(numbers, shape, lambda flat, index: _unit_element(flat[index], "float32"))
-        k, upto = te.reduce_axis(probs.shape[-1], name="k"), te.reduce_axis(probs.shape[-1], name="j")
-        zero, one = te.const(0.0, "float32"), te.const(1.0, "float32")
+        k, zero = te.reduce_axis(probs.shape[-1], name="k"), te.const(0.0, "float32")
 
         def weight(*i: Any) -> Any:
             return te.maximum(te.cast(probs[i], "float32"), zero)
 
         total = te.compute(probs.shape[:-1], lambda *i: te.sum(weight(*i, k), axis=k))
         share = te.compute(probs.shape, lambda *i: weight(*i) / total[i[:-1]])
-        cumulative = te.compute(
-            probs.shape, lambda *i: te.sum(te.select(upto <= i[-1], share[(*i[:-1], upto)], zero), axis=upto)
-        )
-        choice = te.reduce_axis(probs.shape[-1], name="choice")
+        one_row = probs.shape[-1]
 
-        def distance(*i: Any) -> Any:
-            above = cumulative[(*i[:-1], choice)] - drawn[i]
-            return te.argmin((te.cast(choice, "int32"), te.select(above > zero, above, one)), axis=choice)
+        def add_up(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            with rows(ib, probs.shape, probs.ndim - 1) as row:
+                part = ib.local("float32", te.const(0.0, "float32"))
+                with ib.for_(one_row) as n:
+                    part.set(part.get() + ins[0][row(n)])
+                    ib.store(outs[0], row(n), part.get())
 
-        return [state, te.compute(shape, distance)[0]]
+        def choose(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            cumulative, numbers = ins
+            with rows(ib, shape, len(shape) - 1, PARALLEL) as row, ib.for_(shape[-1]) as n:
+                number = ib.let(numbers[row(n)])
+                place = count_leading(ib, one_row, lambda k: te.logical_not(cumulative[(*row(n)[:-1], k)] > number))
+                ib.store(outs[0], row(n), te.select(place < one_row, place, te.const(0, "int32")))  # no sum is above it
+
+        cumulative = te.extern(probs.shape, [share], add_up, dtype="float32", name="cumulative")
+        return [state, te.extern(shape, [cumulative, drawn], choose, dtype="int32", name="choice")]

@@ -14,10 +14,12 @@ from ..deferred import np
 from ..ir import TensorType, TupleType, Type
 from ..symbolic_int import bound
 from ..tir import dtypes
+from ..tir.stmt import PARALLEL
 from .base import VOID, DType, Operator, Pattern, RelationError, Reporter, operator
 from .dtypes import is_float, numpy_dtype
 from .radix import Radix, Ranks, ranks_of
 from .rows import rows
+from .search import count_leading
 from .shapes import compatible, normalize_axis, require_rank, tensor
 from .typical import Sorted
 
@@ -237,18 +239,24 @@ class Searchsorted(Operator):
         return positions.astype(numpy_dtype(self.dtype))
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
-        rows, values = inputs
-        k = te.reduce_axis(rows.shape[-1], name="k")
+        """A binary search for each value."""
+        ordered, values = inputs
+        extent = ordered.shape[-1]
 
-        def element(*i: Any) -> Any:
-            row_value = rows[k] if rows.ndim == 1 else rows[(*i[:-1], k)]
+        def is_before(k: Any, i: Sequence[Any], ordered: Any, values: Any) -> Any:
+            row_value = ordered[k] if len(ordered.shape) == 1 else ordered[(*i[:-1], k)]
             before = row_value <= values[i] if self.right else row_value < values[i]
-            if is_float(rows.dtype):  # NaN counts as the largest
-                last = values[i] != values[i]
-                before = te.any(before, last if self.right else te.all(last, row_value.equal(row_value)))
-            return te.sum(te.cast(before, out_type.dtype), axis=k)
+            if not is_float(ordered.dtype):
+                return before
+            last = te.not_equal(values[i], values[i])  # NaN counts as the largest
+            return te.any(before, last if self.right else te.all(last, row_value.equal(row_value)))
 
-        return te.compute(values.shape, element, name="searchsorted")
+        def fill(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            with rows(ib, values.shape, values.ndim - 1, PARALLEL) as row, ib.for_(values.shape[-1]) as n:
+                place = count_leading(ib, extent, lambda k: is_before(k, row(n), *ins))
+                ib.store(outs[0], row(n), te.cast(place, out_type.dtype))
+
+        return te.extern(values.shape, inputs, fill, dtype=out_type.dtype, name="searchsorted")
 
 
 @operator("unique", "data", pattern=Pattern.OPAQUE, attrs="UniqueAttrs", level=3, declares_attrs=False)
