@@ -14,13 +14,18 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import Dim
+from ...symbolic_int import is_open
 from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import convert
 from ..indexing.bounds import clip_indices
+from ..shape.reshape import unflatten
 from ..shapes import mul, require_compatible, require_integers, require_numbers, require_rank, sub, tensor
 from ..typical import Rows, below, extent_of, shape_of, summed
 from .gemm import matmul
+
+_FEWEST = 4
+"""Dense rows below which each element of a product is computed by itself."""
 
 
 def dense_form(
@@ -95,11 +100,17 @@ def row_sums(
     read: Callable[[Any, tuple[Any, ...], Any], Any],
     channel: int,
     columns: int,
+    is_contiguous: bool = False,
 ) -> Any:
     """A tensor of `shape` whose element sums over a sparse row, which axis `channel` counts.
 
     `inputs` are the dense tensor and the sparse one's data, indices and indptr; `read(dense, i, column)` is the dense
-    element that column `column` of the row meets at `i`, of which there are `columns`.
+    element that column `column` of the row meets at `i`, of which there are `columns`. `is_contiguous`: these are contiguous along the
+    last axis of `i`. Otherwise the dense tensor is transposed first, and each nonzero multiplies contiguous elements of it:
+
+        for n, row: for e in row: acc += nonzeros[e] * x[n, column[e]]
+
+        ⇒   t[c, n] = x[n, c]; for row, n: for e in row: acc += nonzeros[e] * t[column[e], n]; out[n, row] = acc
     """
     data = inputs[1]
     height = data.shape[1] if data.ndim > 1 else 1
@@ -108,23 +119,45 @@ def row_sums(
     across = -(-columns // width)
     count = data.shape[0] if columns else 0
 
-    def fill(ib: Any, ins: Any, outs: Any) -> None:
-        dense, nonzeros, indices, indptr = ins
-        _loop(ib, shape, (), lambda i: one(ib, i, dense, nonzeros, indices, indptr, outs[0]))
+    def product_of(
+        inputs: Sequence[Any], shape: tuple[int, ...], channel: int, read: Callable[[Any, tuple[Any, ...], Any], Any]
+    ) -> Any:
+        def fill(ib: Any, ins: Any, outs: Any) -> None:
+            dense, nonzeros, indices, indptr = ins
+            _loop(ib, shape, (), lambda i: one(ib, i, dense, nonzeros, indices, indptr, outs[0]))
 
-    def one(ib: Any, i: tuple[Any, ...], dense: Any, nonzeros: Any, indices: Any, indptr: Any, out: Any) -> None:
-        row = te.floordiv(i[channel], height) if height > 1 else i[channel]
-        total = ib.local(wide, 0)
-        with ib.for_(*span_of_row(indptr, row, count)) as e, ib.for_(width) as c:
-            position = (e, te.floormod(i[channel], height), c)[: data.ndim]
-            column = te.clip_index(indices[e], across) * width + c
-            product = te.cast(nonzeros[position], wide) * te.cast(read(dense, i, column), wide)
-            if columns % width:
-                product = te.if_then_else(column < columns, product, te.const(0, wide))
-            total.set(total.get() + product)
-        ib.store(out, i, te.cast(total.get(), dtype))
+        def one(ib: Any, i: tuple[Any, ...], dense: Any, nonzeros: Any, indices: Any, indptr: Any, out: Any) -> None:
+            row = te.floordiv(i[channel], height) if height > 1 else i[channel]
+            total = ib.local(wide, 0)
+            with ib.for_(*span_of_row(indptr, row, count)) as e, ib.for_(width) as c:
+                position = (e, te.floormod(i[channel], height), c)[: data.ndim]
+                column = te.clip_index(indices[e], across) * width + c
+                product = te.cast(nonzeros[position], wide) * te.cast(read(dense, i, column), wide)
+                if columns % width:
+                    product = te.if_then_else(column < columns, product, te.const(0, wide))
+                total.set(total.get() + product)
+            ib.store(out, i, te.cast(total.get(), dtype))
 
-    return te.extern(shape, list(inputs), fill, dtype=dtype, name="sparse_product")
+        return te.extern(shape, list(inputs), fill, dtype=dtype, name="sparse_product")
+
+    others = (*shape[:channel], *shape[channel + 1 :])
+    if is_contiguous or any(is_open(n) for n in (*shape, columns)) or prod(others) < _FEWEST:
+        return product_of(inputs, shape, channel, read)
+
+    def element(c: Any, n: Any) -> Any:
+        index = unflatten(n, others)
+        return read(inputs[0], (*index[:channel], 0, *index[channel:]), c)
+
+    transposed = te.compute((columns, prod(others)), element, name="transposed", tag="injective")
+    sums = product_of([transposed, *inputs[1:]], (shape[channel], prod(others)), 0, lambda x, i, c: x[c, i[1]])
+
+    def result(*i: Any) -> Any:
+        place: Any = 0
+        for extent, index in zip(others, (*i[:channel], *i[channel + 1 :])):
+            place = place * extent + index
+        return sums[i[channel], place]
+
+    return te.compute(shape, result, name="sparse_product", tag="injective")
 
 
 def _loop(ib: Any, shape: Sequence[int], done: tuple[Any, ...], body: Callable[[tuple[Any, ...]], None]) -> None:
@@ -260,7 +293,9 @@ class SparseConv2D(Operator):
         shape, dtype, data = out_type.shape, out_type.dtype, inputs[0]
         if self.layout == "NHWC":
             return row_sums(inputs, shape, dtype, lambda x, i, c: x[(*i[:3], c)], 3, data.shape[3])
-        return row_sums(inputs, shape, dtype, lambda x, i, c: x[i[0], c, i[2], i[3]], 1, data.shape[1])
+        return row_sums(
+            inputs, shape, dtype, lambda x, i, c: x[i[0], c, i[2], i[3]], 1, data.shape[1], is_contiguous=True
+        )
 
 
 @operator(
