@@ -5,7 +5,7 @@ STAMP = .venv/.installed
 # Tests start the command hundreds of times; without bytecode each start compiles all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick test-all test-peers docs pages check format bench compare compare-dynamic compare-training ablation models fuzz mutants clean
+.PHONY: run test quick test-all test-peers docs pages check format bench compare compare-dynamic compare-training compare-operators ablation models fuzz mutants clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
@@ -74,6 +74,10 @@ compare-dynamic: $(STAMP)-compare
 # Steps of training beside torch, without and with its compiler: writes docs/compare_training.md. Half an hour.
 compare-training: $(STAMP)-compare
 	.venv-compare/bin/python -m benchmarks.training --write $(ARGS)
+
+# Single operators beside torch, with one thread: writes docs/compare_operators.md. Ten minutes.
+compare-operators: $(STAMP)-compare
+	.venv-compare/bin/python -m benchmarks.operators --write
 
 # Every stage of the schedule and every strategy switched off in turn, on the networks of the side-by-side, 55 others and single operators: writes
 # docs/ablation.md. Many hours; results are kept in build/ablation, and an interrupted run goes on. CC="ccache cc" saves half of the time.
