@@ -42,13 +42,13 @@ def find_unsupported(module: Module, target: str = "c", entry: str | None = None
         except InternalError:
             raise
         except Undecided as doubt:
-            diagnostics += undecided(doubt, module, name).diagnostics
+            diagnostics += undecided_error(doubt, module, name).diagnostics
         except IrError as error:
             diagnostics += [located(d, module, name) for d in error.diagnostics]
     return list(dict.fromkeys(diagnostics))
 
 
-def undecided(doubt: Undecided, module: Module, entry: str) -> IrError:
+def undecided_error(doubt: Undecided, module: Module, entry: str) -> IrError:
     """The refusal of a module whose code would differ between lengths, at its entry function."""
     message = f"the code of @{entry} depends on a length that a run decides: {doubt}"
     help = "say the length (--dim NAME=64), or narrower bounds (--dim '2<=NAME<=64')"

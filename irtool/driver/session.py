@@ -181,7 +181,7 @@ class Session:
         """
         from ..infer.lengths import symbols_of_module
         from .prepare import UnboundedExtents
-        from .refusals import located, undecided
+        from .refusals import located, undecided_error
 
         try:
             return self._files_or_doubt(source, module, work, may_wait)
@@ -189,7 +189,7 @@ class Session:
             if may_wait and not symbols_of_module(source):
                 return _deferred(source, self.options, UNKNOWN_SHAPES)
             if isinstance(doubt, Undecided):
-                raise undecided(doubt, source, self.options.entries[0]) from doubt
+                raise undecided_error(doubt, source, self.options.entries[0]) from doubt
             raise IrError(located(d, source, self.options.entries[0]) for d in doubt.diagnostics) from doubt
 
     def _files_or_doubt(self, source: Module, module: Module, work: Path, may_wait: bool) -> Emission | Artifact:
@@ -299,7 +299,7 @@ def _deferred(module: Module, options: Options, reason: str) -> Artifact:
     from ..lower import lower_module
     from .emission import emit_files
     from .prepare import is_dynamic, prepare_entries
-    from .refusals import undecided
+    from .refusals import undecided_error
     from .specialize import Specializer
 
     module = infer_types(module)
@@ -312,7 +312,7 @@ def _deferred(module: Module, options: Options, reason: str) -> Artifact:
             with temporary_folder() as work:
                 return _deliver(emit_files(prepared, special, special, options, Path(work)), options, None)
         except Undecided as doubt:
-            raise undecided(doubt, special, options.entries[0]) from doubt
+            raise undecided_error(doubt, special, options.entries[0]) from doubt
 
     return Artifact.deferred(options.name, Specializer(module, options.entries[0], compile), reason)
 
