@@ -10,6 +10,7 @@ from typing import Any
 from ..ir import Module
 from ..lower import lower_module
 from ..lower.memory import plan_memory
+from ..lower.step_order import order_steps
 from ..passes.core.context import PassContext
 from ..schedule import SCHEDULE, ProgramStage, VectorTarget
 from ..schedule.constants.dedup_constants import dedup_constants
@@ -31,6 +32,11 @@ LOWER = ProgramStage(
 STAGES: tuple[ProgramStage, ...] = (
     LOWER,
     *SCHEDULE,
+    ProgramStage(
+        "OrderSteps",
+        "moves steps for a result to where their operands are ready, if less memory is then alive at one time; runs after kernels are final",
+        lambda program, machine: order_steps(program),
+    ),
     ProgramStage(
         "PlanMemory",
         "assigns an offset to each temporary and to each kernel's scratch memory; runs after their sizes are final",
