@@ -21,6 +21,10 @@ keeps such a parameter in the memory of an instance. `state_values`, which a bin
 by the names of their parameters. `state_lengths`, which a build adds, has a row for each length in shapes of states: the length, its value
 in the next call, and its greatest value; `written_states` has the names of states in whose memory a step writes rows behind those of the
 steps before.
+
+    def @main(%images: …, %w: …, state_outputs=[-1, 1], loss_output=0)
+
+`loss_output` is the number of the output of a training step that is the loss. What it is computed of is the forward pass.
 """
 
 from __future__ import annotations
@@ -40,6 +44,7 @@ INPUT_SHAPES = "input_shapes"
 FIRST_VALUES = "state_values"
 STATE_LENGTHS = "state_lengths"
 WRITTEN_STATES = "written_states"
+LOSS = "loss_output"
 
 
 def output_names(f: Function) -> tuple[str, ...]:
@@ -72,6 +77,12 @@ def output_dims(f: Function) -> list[tuple[str, ...]]:
 def state_outputs(f: Function) -> dict[Var, int]:
     """The parameters that are states, with the numbers of the outputs that are their next values."""
     return {p: n for p, n in zip(f.params, _numbers(f.attrs.get(STATES)), strict=False) if n >= 0}
+
+
+def loss_output(f: Function) -> int | None:
+    """The number of the output that is the loss of a training step; None for other functions."""
+    number = f.attrs.get(LOSS)
+    return int(number) if isinstance(number, int) and not isinstance(number, bool) else None
 
 
 def input_shapes(f: Function) -> dict[Var, list[tuple[int, ...]]]:

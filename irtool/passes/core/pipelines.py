@@ -94,6 +94,10 @@ _OWN: tuple[PipelineRow, ...] = (
         "PadChannels",
         "pads channels to blocks of the target's vectors, which may be wider than a layer's channels",
     ),
+    (
+        "RecomputeElementwise",
+        "computes values of a training step again where the backward pass reads them; runs after equal nodes are merged, and before kernels are made",
+    ),
 )
 """The rows of `irtool build` alone, which TVM does not have. The other pipelines give TVM's results."""
 _SPLIT: PipelineRow = ("SplitArgs", "splits calls that exceed the target's limit of kernel arguments")
