@@ -27,6 +27,7 @@ from .optimizers import COUNTING, rates_of, updated
 from .optimizers import STATES as STATES_OF
 from .options import INPUT, TrainOptions
 from .report import Report
+from .shared_layers import with_joined_products
 from .shared_weights import separate
 from .tidy import without_neutral_terms
 
@@ -227,6 +228,7 @@ class _Step:
             batch_statistics.normalized_by_batch,
             without_neutral_terms,
             eliminate,
+            with_joined_products,
         ):
             typed = infer_types(module)["main"]
             assert isinstance(typed, Function)
