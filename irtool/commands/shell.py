@@ -6,7 +6,6 @@ import contextlib
 import errno
 import importlib
 import os
-import re
 import sys
 from collections.abc import Sequence
 
@@ -18,6 +17,7 @@ from ..plugin import loading
 from ..plugin.mistakes import blame_code
 from ..signals import unwrapped_endings
 from ..symbolic_int import Undecided
+from .byte_counts import byte_count
 from .colour import WHEN, is_coloured, paint_message
 from .mistakes import UnknownCommand
 from .notes import conversions_as_notes
@@ -63,23 +63,13 @@ def _defines_command(path: str) -> bool:
         return "\ndef command(" in source.read()
 
 
-def _bytes(ctx: click.Context, option: click.Parameter, value: str | None) -> int | None:
-    """A number of bytes as people write it: `65536`, `64K`, `1.5G`."""
-    if value is None:
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)(?:i?B)?", value, re.IGNORECASE)
-    if match is None:
-        raise click.BadParameter(f"{value!r} is not a size; write for example 500000, 64M or 1.5G", ctx, option)
-    return int(float(match[1]) * 1024 ** " KMG".index(match[2].upper() or " "))
-
-
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="irtool", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show Python tracebacks.")
 @click.option(
     "--max-size",
     metavar="SIZE",
-    callback=_bytes,
+    callback=byte_count,
     default=None,
     help="Reject texts larger than SIZE bytes; suffixes K, M and G are powers of 1024. Default: no limit.",
 )

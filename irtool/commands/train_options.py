@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from .byte_counts import byte_count
 from .grouped import grouped
 from .mistakes import BadValue
 
@@ -105,6 +106,13 @@ train_options = grouped(
     ),
     click.option(
         "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the elements that dropouts leave out."
+    ),
+    click.option(
+        "--ram-limit",
+        callback=byte_count,
+        default=None,
+        metavar="BYTES",
+        help="Most bytes of workspace, such as 64M: builds compute values again to that end, and the plan for this processor is printed.",
     ),
 )
 """Adds the options; the command gets `options`, a `TrainOptions`."""

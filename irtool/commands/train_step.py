@@ -59,6 +59,7 @@ def command(
       irtool train-step net.onnx --loss cross_entropy --dim batch=8 -o step.relay
       irtool train-step net.onnx --loss mse --optimizer adam --learning-rate input -o step.relay
       irtool train-step net.relay --params net.npz --loss cross_entropy --train-only 'fc.*' -o step.relay
+      irtool train-step net.onnx --loss cross_entropy --dim batch=8 --ram-limit 64M -o step.relay
       irtool build step.relay --params step.npz --name step -o out/
     """
     from ..diagnostics import UsageError
@@ -70,14 +71,17 @@ def command(
     if output == "-" and as_json:
         raise UsageError("--json prints the report, and -o - the text", code=ClashingOptions)
     module, weights, report = _step(file, param_facts, entry, options, loss_output)
+    memory = None if options.ram_limit is None else _planned_memory(module, weights)
     if params_format == EMBEDDED:
         module, weights = bind_params(module, weights, "main"), {}
     write_with_weights(output, to_text(module, types=types), params_format, params_out, weights, quiet or as_json)
     _warn(report)
     if as_json:
-        click.echo(json.dumps(report.as_dict(), indent=1))
+        click.echo(json.dumps({**report.as_dict(), **({} if memory is None else {"workspace": memory})}, indent=1))
     elif not quiet and output != "-":
         _show(report)
+        if memory is not None:
+            _show_memory(memory)
 
 
 def _step(
@@ -94,6 +98,33 @@ def _step(
     module, param_facts = module_of(input_file, param_facts, is_settled=True)
     module = param_facts.specialize(module, entry)
     return train_step(module, param_facts.weights, options, entry=entry, output=loss_output or 0)
+
+
+def _planned_memory(module: Module, weights: Mapping[str, Any]) -> dict[str, Any]:
+    """The memory of a build for this processor: bytes, multiply-adds, and the values that are computed again.
+
+    Raises IrError if it is larger than its limit.
+    """
+    from ..driver.build import build
+
+    report = build(module, weights, name="step", target="c{mcpu=native}", emit="tir").report
+    return {"bytes": report["arena_bytes"], "macs": report["macs"], "recomputed": report["recomputed"]}
+
+
+def _show_memory(memory: Mapping[str, Any]) -> None:
+    """Prints the plan."""
+    again = memory["recomputed"]
+    more = sum(r["macs"] for r in again)
+    total = max(1, memory["macs"] - more)
+    values = "no value is" if not again else "1 value is" if len(again) == 1 else f"{len(again)} values are"
+    click.echo(
+        f"{memory['bytes']} bytes of workspace; {values} computed again, which takes {more} multiply-adds more ({100 * more / total:.1f} %)"
+    )
+    for r in again:
+        with_operands = f", with {', '.join(r['operands'])}" if r["operands"] else ""
+        click.echo(
+            f"{r['value']}: {r['bytes']} bytes, {r['macs']} multiply-adds: {', '.join(r['operators'])}{with_operands}"
+        )
 
 
 def _warn(report: Report) -> None:

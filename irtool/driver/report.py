@@ -19,6 +19,7 @@ from ..tir.program import (
     CallFunction,
     HostFunction,
     Program,
+    Recomputed,
     RunKernel,
     Slot,
     calls,
@@ -86,6 +87,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
         ],
         "buffers": [b for f in functions for b in _buffers(program, f)],
         **_peaks(program),
+        "recomputed": [_recomputed(r) for f in functions for r in f.recomputed],
         **_lengths(program),
         **_states(entry),
         "constants": [
@@ -97,6 +99,18 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
 def _arena_formula(written: Sources) -> dict[str, Any]:
     """The workspace as a formula of the lengths, if nothing bounds some of them; other sizes are those at usual lengths then."""
     return {} if is_known(written.arena_bytes) else {"arena_formula": str(written.arena_bytes)}
+
+
+def _recomputed(r: Recomputed) -> dict[str, Any]:
+    """A value that is computed again."""
+    return {
+        "value": r.value,
+        "bytes": r.size,
+        "kernel": r.kernel.name,
+        "operators": list(r.kernel.operators),
+        "operands": list(r.operands),
+        "macs": r.macs,
+    }
 
 
 def _number(size: int) -> int:

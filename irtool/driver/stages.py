@@ -9,7 +9,7 @@ from typing import Any
 
 from ..ir import Module
 from ..lower import lower_module
-from ..lower.memory import plan_memory
+from ..lower.ram_limit import plan_limited_memory
 from ..lower.step_order import order_steps
 from ..passes.core.context import PassContext
 from ..schedule import SCHEDULE, ProgramStage, VectorTarget
@@ -40,7 +40,7 @@ STAGES: tuple[ProgramStage, ...] = (
     ProgramStage(
         "PlanMemory",
         "assigns an offset to each temporary and to each kernel's scratch memory; runs after their sizes are final",
-        lambda program, machine: plan_memory(program, machine.threads, machine.pools),
+        lambda program, machine: plan_limited_memory(program, machine.threads, machine.pools),
     ),
 )
 

@@ -24,7 +24,8 @@ steps before.
 
     def @main(%images: …, %w: …, state_outputs=[-1, 1], loss_output=0)
 
-`loss_output` is the number of the output of a training step that is the loss. What it is computed of is the forward pass.
+`loss_output` is the number of the output of a training step that is the loss. What it is computed of is the forward pass. `ram_limit` is the
+most bytes of workspace that a build may plan for the function; it computes values again to that end.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ FIRST_VALUES = "state_values"
 STATE_LENGTHS = "state_lengths"
 WRITTEN_STATES = "written_states"
 LOSS = "loss_output"
+RAM_LIMIT = "ram_limit"
 
 
 def output_names(f: Function) -> tuple[str, ...]:
@@ -81,8 +83,12 @@ def state_outputs(f: Function) -> dict[Var, int]:
 
 def loss_output(f: Function) -> int | None:
     """The number of the output that is the loss of a training step; None for other functions."""
-    number = f.attrs.get(LOSS)
-    return int(number) if isinstance(number, int) and not isinstance(number, bool) else None
+    return _number(f.attrs.get(LOSS))
+
+
+def ram_limit(f: Function) -> int | None:
+    """The most bytes of workspace for the function; None for no limit."""
+    return _number(f.attrs.get(RAM_LIMIT))
 
 
 def input_shapes(f: Function) -> dict[Var, list[tuple[int, ...]]]:
@@ -130,6 +136,10 @@ def _names(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
         return ()
     return tuple(map(str, value))
+
+
+def _number(value: Any) -> int | None:
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _numbers(value: Any) -> tuple[int, ...]:

@@ -31,7 +31,7 @@ from ..ir import (
     post_order,
     tuple_leaves,
 )
-from ..ir.tensor_names import input_shapes, output_names, parameters_by_input
+from ..ir.tensor_names import input_shapes, output_names, parameters_by_input, ram_limit
 from ..ir.types import require_few_leaves
 from ..ops.onnx_node import OnnxImpossible
 from ..ops.run_lengths import LengthEqual, LengthSet
@@ -155,6 +155,7 @@ class FunctionLowering(FunctionState):
             lengths=tuple(self.lengths),
             extents_of=extents,
             values=self._entry_values(params, results),
+            ram_limit=ram_limit(f),
         )
 
     def case(self, params: list[Slot]) -> Value:

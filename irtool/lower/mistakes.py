@@ -55,6 +55,23 @@ def @main(%x: Tensor[(4), int4]) {
     command = "build --emit=c --no-cache -o %t %s"
 
 
+@code("E0606")
+class RamLimit(Code):
+    """A workspace that is larger than its limit, even if values are computed again in place of waiting in memory.
+
+    The limit is `ram_limit` in the attributes of the function, which `irtool train-step --ram-limit` writes. It does not count weights, states of
+    optimizers, inputs and outputs.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(64, 64), float32], ram_limit=1024) {
+  nn.softmax(nn.dense(%x, nn.dense(%x, %x, units=64), units=64))
+}
+"""
+    command = "build --emit=c --no-cache -o %t %s"
+
+
 @code("E0605")
 class StateMismatch(Code):
     """A state whose next value cannot take its place.

@@ -293,6 +293,26 @@ class Again:
         return ()
 
 
+class Recomputed(NamedTuple):
+    """A value that is computed again for its later readers, in place of waiting for them in memory.
+
+    Attributes:
+        value: the name of its slot.
+        size: in bytes.
+        kernel: the kernel that computes it.
+        operands: the names of values that are computed again for it.
+        macs: the multiply-adds of the steps that run again.
+        work: these, and the elements that the steps read and write.
+    """
+
+    value: str
+    size: int
+    kernel: Kernel
+    operands: tuple[str, ...]
+    macs: int
+    work: int
+
+
 Fork = Branch | Switch
 """A step with arms, one of which is run."""
 
@@ -364,6 +384,8 @@ class HostFunction:
         further_lengths: lengths that its caller gives, whether or not shapes have them.
         extents_of: the last results are extents of others: for each of these, the number of the result that it is of.
         values: of an entry, the types of parameters and results that are handles; None if all are tensors.
+        ram_limit: of an entry, the most bytes that its frame may have; None for no limit.
+        recomputed: values that are computed again to that end.
     """
 
     name: str
@@ -388,6 +410,8 @@ class HostFunction:
     further_lengths: Sequence[Symbol] = ()
     extents_of: Sequence[int] = ()
     values: EntryValues | None = None
+    ram_limit: int | None = None
+    recomputed: Sequence[Recomputed] = ()
 
     @property
     def outer(self) -> list[Slot]:

@@ -35,6 +35,7 @@ class TrainOptions:
         train_only: a regular expression; weights whose name it does not match as a whole stay as they are. None trains all.
         statistics_momentum: the share of a batch's statistics in the running ones of batch normalizations.
         seed: of the elements that dropouts leave out.
+        ram_limit: the most bytes of workspace of a build of the step, which computes values again to that end; None for no limit.
     """
 
     loss: str = "cross_entropy"
@@ -48,6 +49,7 @@ class TrainOptions:
     train_only: str | None = None
     statistics_momentum: float = 0.1
     seed: int = 0
+    ram_limit: int | None = None
 
     @property
     def rate(self) -> float | str:
@@ -80,6 +82,8 @@ class TrainOptions:
         for name, number in (("epsilon", self.epsilon), ("weight decay", self.decay)):
             if not 0 <= number < math.inf:
                 raise _wrong(f"the {name} is a number that is not negative, not {number}")
+        if self.ram_limit is not None and self.ram_limit < 0:
+            raise _wrong(f"a limit of memory is a number of bytes, not {self.ram_limit}")
         if self.train_only is not None:
             try:
                 re.compile(self.train_only)

@@ -12,7 +12,7 @@ from ..diagnostics import IrError, nearest
 from ..infer import infer_types, require_types
 from ..ir import Expr, Function, Module, TensorType, Tuple, TupleGetItem, Type, Var, substitute
 from ..ir.expr import with_function
-from ..ir.tensor_names import LOSS, OUTPUTS, STATES, output_names
+from ..ir.tensor_names import LOSS, OUTPUTS, RAM_LIMIT, STATES, output_names
 from ..ops.threefry import first_state
 from ..passes import run_passes
 from ..passes.core.arithmetic import add
@@ -155,6 +155,7 @@ class _Step:
             OUTPUTS: ["loss", *(f"next_{s.variable.name}" for s in states)],
             STATES: [-1] * len(inputs) + [1 + n for n in range(len(states))],
             LOSS: 0,
+            **({} if self.options.ram_limit is None else {RAM_LIMIT: self.options.ram_limit}),
         }
         body = substitute(Tuple((loss, *(s.value for s in states))), factors)
         function = self._tidied(Function(params, body, None, (), attrs))
