@@ -50,6 +50,10 @@ ERRORS = {
 }
 
 
+_OF_WEIGHTS = {WORKSPACE_ERROR: "not enough memory", WEIGHTS_ERROR: "not the weights of this library, or damaged"}
+"""The errors that mean something else while weights are loaded."""
+
+
 _TURNS = "2000"
 """Polls of a thread of gcc's OpenMP before it sleeps, each of about 50 ns. The default is 300,000: if another process needs a
 core, that time is taken from the thread that the others wait for."""
@@ -181,9 +185,7 @@ class CompiledFunctions:
         """Loads the weights. Raises ToolError for a file that cannot be read, or is not the weights file of this library."""
         code = self._function(f"{self._name}_load_weights", [ctypes.c_char_p])(os.fsencode(weights))
         if code:
-            raise ToolError(
-                f"{weights}: {ERRORS[code] if code != 2 else 'not the weights of this library, or damaged'}"
-            )
+            raise ToolError(f"{weights}: {_OF_WEIGHTS.get(code) or ERRORS.get(code, f'error {code}')}")
 
 
 class Library(CompiledFunctions):

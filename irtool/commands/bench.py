@@ -19,6 +19,7 @@ from .compiler_options import (
     mcpu_option,
     missing_constants_option,
     openmp_option,
+    opt_option,
     runner_option,
 )
 from .entry_module import read_entry_module
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 @cc_option
 @cflags_option
 @math_option
+@opt_option
 @openmp_option
 @click.option("--seed", default=0, show_default=True, help="Seed of random inputs and weights.")
 @click.option(

@@ -29,7 +29,7 @@ from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, precision_options, say_calibrated
 from .print_options import PrintChoice, print_options
 from .progress import progress_bar, steps_shown
-from .report import summarize
+from .report import summarize, weight_sizes
 from .state_option import state_option
 from .tables import drawer
 from .verbosity import is_verbose
@@ -287,7 +287,7 @@ def _summary(artifact: Any, seconds: float, echo: Callable[[str], None]) -> None
     echo(
         f"{count} {'kernel' if count == 1 else 'kernels'}, arena {artifact.arena_bytes} bytes "
         f"(lower bound {report['arena_lower_bound']}), "
-        f"weights {report.get('weight_bytes', 0)} bytes, "
+        f"weights {weight_sizes(report)}, "
         f"{'from the cache' if artifact.cached else 'built'} in {seconds:.2f} s"
     )
     reduced = report.get("precision")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from . import param_types
-from .compiler_options import cc_option, cflags_option, math_option, openmp_option
+from .compiler_options import cc_option, cflags_option, math_option, openmp_option, opt_option
 from .grouped import as_flags, grouped
 from .regular_expression import pattern
 
@@ -161,6 +161,7 @@ flag_options = grouped(
         help="Memory for the data and the recursion of a run. Default: 262144, or 64 of the largest object if these are more.",
     ),
     math_option,
+    opt_option,
     openmp_option,
     click.option(
         "--api",

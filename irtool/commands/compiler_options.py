@@ -36,6 +36,15 @@ math_option = click.option(
     help="Vectorized exp, tanh, erf … accurate to 4 ULP, or those of libm.",
 )
 
+opt_option = click.option(
+    "--opt",
+    type=click.Choice(["size", "balanced", "speed"]),
+    default=None,
+    show_default="balanced",
+    help="Weights that are transformed for speed: stored plain and transformed when they are loaded (balanced), not transformed (size), "
+    "or stored transformed (speed).",
+)
+
 openmp_option = click.option(
     "--openmp/--no-openmp", default=None, show_default="no", help="Compile with OpenMP threads."
 )
@@ -69,5 +78,6 @@ __all__ = [
     "mcpu_option",
     "missing_constants_option",
     "openmp_option",
+    "opt_option",
     "runner_option",
 ]

@@ -7,18 +7,30 @@ from typing import Any
 
 
 def explain(report: Mapping[str, Any]) -> str:
-    """The stages of the report's kernels with the strategy, the reason and the primitives of each; then, as comments, the stages of the
+    """The storage of weights, in a comment, if `--opt` made a difference; the stages of the report's kernels with the strategy, the reason and the primitives of each; then, as comments, the stages of the
     schedule that left a kernel unchanged because of a length that only the run knows.
 
     A stage that stays as it was lowered stands in a comment, and so does one that `--schedule` cannot repeat, because its strategy
     has primitives of its own. Where several strategies competed for a stage, a comment has their estimates in processor cycles.
     """
-    lines = [_stage(k, s) for k in report["kernels"] for s in k["stages"]]
+    lines = [*_weights(report), *(_stage(k, s) for k in report["kernels"] for s in k["stages"])]
     lines += [
         f"# {q['stage']} leaves {q['kernel'] or 'all kernels'} unchanged; it depends on a length: {q['question']}"
         for q in report.get("open_questions", ())
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _weights(report: Mapping[str, Any]) -> list[str]:
+    read, opt = report["weight_bytes"], report.get("opt", "balanced")
+    stored, plain = report.get("stored_weight_bytes", read), report["plain_weight_bytes"]
+    if stored != read:
+        return [
+            f"# opt={opt}: of weights of {read} bytes, {stored} are stored; those that are transformed are computed when they are loaded"
+        ]
+    if opt == "size":
+        return ["# opt=size: no weights are transformed for speed"]
+    return [f"# opt={opt}: weights are stored transformed, {read} bytes in place of {plain}"] if plain != read else []
 
 
 def _stage(kernel: Mapping[str, Any], stage: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from .cost import pool_lines
@@ -27,5 +28,12 @@ def summarize(report: dict[str, Any]) -> str:
     lines += pool_lines(report)
     if "stack_bytes" in report:
         lines.append(f"stack: {report['stack_bytes']} bytes at most")
-    lines.append(f"weights: {report.get('weight_bytes', 0)} bytes")
+    lines.append(f"weights: {weight_sizes(report)}")
     return "\n".join(lines)
+
+
+def weight_sizes(report: Mapping[str, Any]) -> str:
+    """The bytes of weights as they are stored, and those that runs read, if these are others."""
+    read = report.get("weight_bytes", 0)
+    stored = report.get("stored_weight_bytes", read)
+    return f"{stored} bytes" if stored == read else f"{stored} bytes ({read} in memory)"

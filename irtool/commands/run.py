@@ -13,7 +13,7 @@ import click
 
 from . import param_types
 from .comparing import evaluate_in_double, report_comparison
-from .compiler_options import cc_option, cflags_option, mcpu_option, missing_constants_option, runner_option
+from .compiler_options import cc_option, cflags_option, mcpu_option, missing_constants_option, opt_option, runner_option
 from .engines import check_way
 from .entry_module import read_entry_module
 from .images import ImageRule, image_options
@@ -100,6 +100,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 @pass_options("Passes to run on the module before execution.")
 @cc_option
 @mcpu_option
+@opt_option
 @cflags_option
 @click.option(
     "--sanitize",
@@ -155,6 +156,7 @@ def command(
     quiet: bool,
     cc: str | None,
     mcpu: str | None,
+    opt: str | None,
     cflags: str,
     sanitize: str,
     runner: tuple[str, ...],
@@ -179,7 +181,9 @@ def command(
         raise UsageError("--missing-constants=random makes values, and --no-random refuses them", code=ClashingOptions)
     if by_name and (output is None or output.lower().endswith(".npy")):
         raise UsageError("--by-name names the arrays of a .npz file", help="add -o FILE.npz", code=ClashingOptions)
-    compiling = _compiling(compare or [via], {"cc": cc, "mcpu": mcpu, "cflags": cflags, "sanitize": sanitize}, runner)
+    compiling = _compiling(
+        compare or [via], {"cc": cc, "mcpu": mcpu, "opt": opt, "cflags": cflags, "sanitize": sanitize}, runner
+    )
     checks.check()
     image.check(param_facts.single)
     read = read_entry_module(file, replace(param_facts, image=image), entry, missing_constants, seed)

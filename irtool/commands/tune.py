@@ -20,6 +20,7 @@ from .compiler_options import (
     mcpu_option,
     missing_constants_option,
     openmp_option,
+    opt_option,
     runner_option,
 )
 from .measured_build import measured_build
@@ -108,6 +109,7 @@ def _seconds(ctx: click.Context, option: click.Parameter, value: str | None) -> 
 @cc_option
 @cflags_option
 @math_option
+@opt_option
 @openmp_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
 def command(

@@ -20,6 +20,7 @@ _FLAGS = (
     "vector",
     "openmp",
     "math",
+    "opt",
     "api",
     "weights",
     "verify_weights",
@@ -49,6 +50,7 @@ class BuildOptions:
     vector: bool | str | None = None
     openmp: bool | None = None
     math: str | None = None
+    opt: str | None = None
     api: str | None = None
     weights: str | None = None
     verify_weights: bool | None = None

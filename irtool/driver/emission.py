@@ -72,13 +72,13 @@ def emit_files(
     if missing:
         raise IrError(missing)
     notes = () if backend.keeps_denormals else flush_constants(program)
-    notes = (*notes, *notes_on_size(program, backend.name))
     lowered = time.perf_counter()
     with ExitStack() as resources:
         request = Request(
             name, options.emit, partial(_samples, source, without_weights, options.entries[0]), scratch, resources
         )
         sources = backend.emit(program, request)
+        notes = (*notes, *notes_on_size(program, sources))
         emission = Emission(
             _contents(sources.files, scratch),
             {e.function.name: e.function for e in sources.entries},

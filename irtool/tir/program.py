@@ -14,6 +14,7 @@ from . import dtypes
 from .conditions import LengthCondition
 from .dtypes import HANDLE
 from .errors import BRANCH_ERROR, REGION_ERROR, VALUE_ERROR
+from .expansion import Expansion
 from .kernel import Kernel
 from .pools import Pool
 from .region import Collect, Invocation, Layout, MakeObject, Push, RegionStep, WriteObject, frame_bytes
@@ -32,12 +33,14 @@ class Derivation:
         how: two constants with the same `how` and equal sources are equal.
         compute: from the data of the source.
         begin: the first `equal_data.BEGINNING` elements of that, as bytes, where they can be had without the others.
+        expansion: the way in which the library can compute them from fewer elements when it loads its weights, if there is one.
     """
 
     source: Slot
     how: Hashable
     compute: Callable[[Any], Any]
     begin: Callable[[Any], bytes] | None = None
+    expansion: Expansion | None = None
 
 
 class Slot:

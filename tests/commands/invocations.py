@@ -150,7 +150,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
      ("out:compiled",)),
     ("bench model.onnxtxt --dim n=2 --value k=1, --prelude --time 0.001 --rounds 1 --no-interp --no-kernels", 0, ("out:compiled",)),
     ("tune net.relay --params w.npz -o tuned.json --trials 1 --time 1s --each 0.001 --jobs 1 --runner env --target c -O 3 --entry main --cc cc "
-     "--cflags -g --math fast --mcpu native --no-openmp -v", 0, ("tuned.json:", "out:wrote tuned.json", "err:read net.relay")),
+     "--cflags -g --math fast --opt balanced --mcpu native --no-openmp -v", 0, ("tuned.json:", "out:wrote tuned.json", "err:read net.relay")),
     ("build net.relay --target c --params w.npz -o out --name n1 --emit c -O 1 -p FuseOps --disable-pass FoldConstant --require-pass "
      "FastMath --pass-config relay.FuseOps.max_depth=8 --instrument Timing{style=json} --load own.py --entry main --input x -v",
      0, ("out:wrote out/n1.c", "out/n1.h:n1_run", "err:FuseOps")),
@@ -161,6 +161,11 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build net.relay --params w.npz -o out --name pools --emit c --no-cache --workspace-pools sram,dram --workspace-pools-size-hint-bytes "
      "sram:4000 --constant-pools flash --constant-pools-size-hint-bytes flash:9000 -v", 0, ("out:workspace pool sram: 0 bytes (of 4000)",)),
     ("build net.relay -o out --name n4 --emit c --explain --no-cache", 0, ("out:vectorize(",)),
+    ("build net.relay -o out --name n14 --emit c --opt size --explain --no-cache", 0, ("out:# opt=size: no weights are transformed",)),
+    ("build net.relay -o out --name n15 --opt sizes", 2, ("err:--opt takes size, balanced or speed, not 'sizes'", "err:did you mean size?")),
+    ("bench net.relay --opt speed --time 0.001 --rounds 1 --no-interp --no-kernels", 0, ("out:compiled",)),
+    ("run net.relay --via c --opt size", 0, ("out:[",)),
+    ("run net.relay --opt size", 2, ("err:--opt is for compiled C",)),
     ("build net.relay -o out --name n5 --emit tir --print-before FuseOps --print-after FuseOps --print-changed --time-passes --cache -q",
      0, ("err:FuseOps", "out/n5.tir:")),
     ("build net.relay --params w.npz -o out --name n11 --emit isel --kernel . --no-cache -q", 0, ("out/n11.isel:kernel(",)),

@@ -28,8 +28,10 @@ def @main(%x: Tensor[(1, 16, 12, 12), float32], %a: Tensor[(32, 16, 1, 1), float
 """
 
 
-@pytest.mark.parametrize("cached", [False, True])
-def test_each_weight_is_packed_once_and_dropped(cached: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("cached", "opt"), [(False, "balanced"), (True, "balanced"), (False, "speed")])
+def test_each_weight_is_packed_once_and_dropped(
+    cached: bool, opt: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     references: list[weakref.ref[Any]] = []
     most = 0
@@ -47,11 +49,12 @@ def test_each_weight_is_packed_once_and_dropped(cached: bool, monkeypatch: pytes
 
     monkeypatch.setattr(packed, "pack", counted("pack", packed.pack))
     monkeypatch.setattr(stage, "transform_weights", counted("transform", stage.transform_weights))
+    monkeypatch.setattr(stage, "plain_weights", counted("plain", stage.plain_weights))
     module, g = irtool.parse(LAYERS), np.random.RandomState(0)
     shapes = {p.name: p.type_annotation.shape for p in module["main"].params}
     values = {n: g.uniform(-1, 1, [int(d) for d in s]).astype("float32") for n, s in shapes.items()}
     x = values.pop("x")
-    built = irtool.build(module, values, weights="file", cache=cached, cflags="-O1", out_dir=tmp_path / "out")
+    built = irtool.build(module, values, weights="file", cache=cached, opt=opt, cflags="-O1", out_dir=tmp_path / "out")
     np.testing.assert_allclose(built.run([x]), irtool.evaluate(module, {"x": x, **values}), rtol=2e-3, atol=2e-3)
     assert len(references) == 3
     assert most <= 2  # the next one is made before the last one is let go

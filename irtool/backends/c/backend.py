@@ -16,7 +16,17 @@ from ...tir.pools import Pool, pool_record
 from ...tir.program import Program
 from ...tir.vector_target import MOST_THREADS
 from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
-from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
+from ..fast_products import (
+    OPT,
+    OPT_WAYS,
+    STRASSEN,
+    STRASSEN_WAYS,
+    WINOGRAD,
+    WINOGRAD_WAYS,
+    check_products,
+    stores_plain,
+    with_products,
+)
 from ..interface.entry import EntryPoint
 from ..interface.memory import REGION_SIZE, check_region_size, region_bytes
 from ..interface.names import Identifiers
@@ -82,6 +92,7 @@ class C(Backend):
         "processor, by the compiler's name; `none`: the compiler's default; `portable`, or levels such as "
         "x86-64-v2,x86-64-v3: code for each, chosen when it is loaded; default: native, for emit=c portable",
     )
+    opt: str = flag("balanced", OPT, OPT_WAYS)
     winograd: str = flag("auto", WINOGRAD, WINOGRAD_WAYS)
     strassen: str = flag("auto", STRASSEN, STRASSEN_WAYS)
     workspace_pools: tuple[str, ...] = flag(
@@ -202,7 +213,7 @@ class C(Backend):
             here = max(_FEW_THREADS, min(processor_count(), MOST_THREADS))
             machine = replace(machine, threads=here if self.mcpu == "native" else _USUAL_THREADS)
         machine = replace(machine, pools=self._pools())
-        return with_products(machine, self.winograd, self.strassen, self.math)
+        return with_products(machine, self.winograd, self.strassen, self.math, self.opt)
 
     def processor_numbers(self) -> Mapping[str, str]:
         return processor_numbers() if self.mcpu == "native" else {}
@@ -229,6 +240,7 @@ class C(Backend):
             region_size=int(self.region_size or 0),
             unit_length=UNIT_LENGTH,
             origin=origin,
+            expands=stores_plain(self.opt),
             verify_weights=self.verify_weights,
             levels=levels,
             threads=self.openmp,
@@ -285,21 +297,26 @@ class C(Backend):
             text.identifiers,
             text.kernel_names,
             weights,
-            {
-                "arena_lower_bound": text.live_bytes,
-                "stack_bytes": text.stack_bytes,
-                "region_bytes": region_bytes(program, int(self.region_size or 0)),
-                "workspace_pools": [pool_record(p.pool, p.bytes) for p in text.pools],
-                "constant_pools": [pool_record(p.pool, p.bytes) for p in text.constant_pools],
-                "compile": text.compile_line,
-                "sanitize": list(self.sanitize),
-            },
+            self._report(program, text),
             {unit: [u.encode()] for unit, u in text.units.items()},
             text,
             tuple(further_files),
             main,
             objects,
         )
+
+    def _report(self, program: Program, text: CText) -> dict[str, Any]:
+        return {
+            "opt": self.opt,
+            "stored_weight_bytes": text.stored_bytes,
+            "arena_lower_bound": text.live_bytes,
+            "stack_bytes": text.stack_bytes,
+            "region_bytes": region_bytes(program, int(self.region_size or 0)),
+            "workspace_pools": [pool_record(p.pool, p.bytes) for p in text.pools],
+            "constant_pools": [pool_record(p.pool, p.bytes) for p in text.constant_pools],
+            "compile": text.compile_line,
+            "sanitize": list(self.sanitize),
+        }
 
     def _require_no_files(self, request: Request, has_states: bool) -> None:
         """Raises UsageError for a program, a test bench or an interface that has tensors only."""

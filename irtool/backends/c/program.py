@@ -25,6 +25,7 @@ from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
 from ..interface.comment import comment
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
+from ..interface.expanded_weights import StoredWeights
 from ..interface.kernel_comment import describe
 from ..interface.memory import arena_frames, region_bytes
 from ..interface.names import Identifiers
@@ -65,6 +66,7 @@ class CText:
         arena_bytes: workspace of one run, for the level that needs most.
         live_bytes: the most bytes of it that are alive at one time, for the level with most of them.
         stack_bytes: the most stack of a run, for the level that takes most.
+        stored_bytes: the bytes of the weights as they are stored.
         sources: names of the C files of the library.
         origin: the processor and the compiler.
         pools: the pools of the workspace, if any.
@@ -83,6 +85,7 @@ class CText:
     arena_bytes: int = 0
     live_bytes: int = 0
     stack_bytes: int = 0
+    stored_bytes: int = 0
     sources: list[str] = field(default_factory=list)
     origin: Origin | None = None
     pools: Sequence[WorkspacePool] = ()
@@ -103,6 +106,7 @@ class TextOptions:
         region_size: bytes of the region in the static arena; 0: as many as most programs need, see `interface.memory`.
         math: `fast` for own vectorized functions, `strict` for libm.
         unit_length: characters of kernels in a translation unit; 0: the program is a single one.
+        expands: weights with an expansion are stored plain in a file, and computed when it is loaded.
         verify_weights: check the digest of weights that are loaded from a file.
         origin: the facts of the comment at the beginning of each file.
         levels: levels of processors, lowest first: those of `program.lesser`, last first, and of the program itself.
@@ -116,6 +120,7 @@ class TextOptions:
     math: str = "fast"
     unit_length: int = 0
     origin: Origin | None = None
+    expands: bool = False
     verify_weights: bool = True
     levels: Sequence[ProcessorLevel] = ()
     threads: bool = False
@@ -167,7 +172,7 @@ class _Writer:
         instances = OF_INSTANCES if any(f.states for f in program.functions.values()) else ()
         self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in (*own, *instances)))
         self.constants: dict[Slot, str] = {}
-        self.offsets = weights_file.offsets(program.constants) if self.keep == weights_file.FILE else {}
+        self.stored = StoredWeights.of(program.constants, options.expands and self.keep == weights_file.FILE)
         self.levels: list[ProcessorLevel] = []
         # Units are compiled while later kernels are written: what is in all of them is known before.
         self.region_bytes = max(region_bytes(p, options.region_size) for p in (program, *program.lesser))
@@ -194,7 +199,7 @@ class _Writer:
         stored = None
         if self.keep == weights_file.FILE:
             weights_path = folder / f"{self.name}.bin" if folder is not None else None
-            stored = weights_file.WeightsFile(self.program.constants, weights_path)
+            stored = weights_file.WeightsFile(self.stored.constants, weights_path)
         constants = self._constants(stored)
         entries = entry_points(self.program, self.name, self.names, [p.pool for p in self.constant_pools.pools])
         host = "\n".join(self._functions())
@@ -203,8 +208,7 @@ class _Writer:
             if e.instance is not None:
                 runs += "\n" + define_functions(e.instance, self.constants.__getitem__)
         higher = self.variants[1:]
-        mapped = [f"#ifndef _POSIX_C_SOURCE\n#define _POSIX_C_SOURCE 200809L {_WHY_POSIX}\n#endif"] if stored else []
-        top = [*mapped, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
+        top = [*self._feature_macros, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
         choice = [choose_level(self.name, self.levels)] if higher else []
         own = [] if entries[0].arena_size else storages(self.name, self.pools, self.arena_bytes)
         body = [*constants.inside, host, *choice, *own, runs]
@@ -224,6 +228,7 @@ class _Writer:
             stack_bytes=self.stack_bytes,
             region_bytes=self.region_bytes,
             weights_bytes=stored.size if stored else 0,
+            expanded_bytes=self.stored.expanded_bytes,
             summary=[*about, *([""] if self.banner else []), *self.banner],
             levels=[level.name for level in self.levels],
             pool_macros=[*size_macros(self.pools), *self.constant_pools.size_macros()],
@@ -244,11 +249,19 @@ class _Writer:
             arena_bytes=self.arena_bytes,
             live_bytes=max(v.program.live_bytes for v in self.variants),
             stack_bytes=self.stack_bytes,
+            stored_bytes=sum(c.nbytes for c in self.stored.constants),
             sources=self.sources,
             origin=self.origin,
             pools=self.pools,
             constant_pools=self.constant_pools.pools,
         )
+
+    @property
+    def _feature_macros(self) -> list[str]:
+        """Macros that make system headers declare functions beyond C99."""
+        mapped = {"_POSIX_C_SOURCE": f"200809L {_WHY_POSIX}"} if self.keep == weights_file.FILE else {}
+        released = {"_DEFAULT_SOURCE": f"1 {_WHY_DEFAULT}"} if self.stored.sources else {}
+        return [f"#ifndef {m}\n#define {m} {value}\n#endif" for m, value in {**mapped, **released}.items()]
 
     @property
     def _is_arm(self) -> bool:
@@ -328,11 +341,11 @@ class _Writer:
     def _constants(self, stored: weights_file.WeightsFile | None) -> _Constants:
         if stored is not None:
             self.constants = {c: self._constant(c) for c in self.program.constants}
-            slots = [weights.place(self.name, c, n, self.offsets[c]) for c, n in self.constants.items()]
+            slots = [self._place(c, n) for c, n in self.constants.items()]
             return _Constants(
                 [
                     weights.accessors(
-                        self.name, self.upper, stored.head, self.verify_weights, self.program.spare_bytes
+                        self.name, self.upper, stored.head, self.verify_weights, self.program.spare_bytes, self.stored
                     ),
                     *slots,
                     "",
@@ -368,6 +381,12 @@ class _Writer:
         ]
         inside = [*tools, *weights.attributes(macros), *declared, *hidden.values(), ""]
         return _Constants(inside, "\n".join([*lines, ""]))
+
+    def _place(self, c: Slot, called: str) -> str:
+        """The macro of a constant of the weights file, or of one that is computed from it."""
+        if c in self.stored.sources:
+            return weights.place_expanded(self.name, c, called, self.stored.expanded_offsets[c])
+        return weights.place(self.name, c, called, self.stored.offsets[c])
 
     def _constant(self, c: Slot) -> str:
         return self.names.fresh(constant_symbol(c, self.name))
@@ -494,6 +513,7 @@ _LEVELS = ("level", "levels", "level_number", "choose_level")
 """The names, behind `NAME_`, of functions and data around levels of processors."""
 
 _WHY_POSIX = "/* for mmap */"
+_WHY_DEFAULT = "/* for madvise */"
 
 
 def _notice(name: str, origin: Origin | None) -> list[str]:

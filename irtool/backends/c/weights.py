@@ -8,6 +8,7 @@ from ...selection.vectors.types import HALVES
 from ...tir.program import Slot
 from ..c_types import bare, literal, stored_type
 from ..interface import weights_digest
+from ..interface.expanded_weights import StoredWeights
 from ..interface.memory import ALIGNMENT
 from ..interface.weights_file import stored_digest
 from .runtime import fill_runtime
@@ -62,11 +63,18 @@ def _numbers(c: Slot) -> list[str]:
     return [bare(literal(v, c.dtype)) for v in data.tolist()]
 
 
-def accessors(name: str, upper: str, head: bytes, verified: bool, stack_bytes: int) -> str:
+def place_expanded(name: str, c: Slot, called: str, offset: int) -> str:
+    """A macro for a constant that the library computes from the weights file."""
+    shape = ", ".join(map(str, c.shape))
+    return f"#define {called} ((const float *)(const void *)({name}_expanded + {offset})) /* [{shape}] */"
+
+
+def accessors(name: str, upper: str, head: bytes, verified: bool, stack_bytes: int, stored: StoredWeights) -> str:
     """C functions that set the weights: `NAME_set_weights` and `NAME_load_weights`.
 
     Args:
         head: the head of the file.
+        stored: the constants of the file, and those that are computed from them.
         verified: check the digest of weights that are loaded from a file.
         stack_bytes: the most stack of the check.
     """
@@ -81,4 +89,39 @@ def accessors(name: str, upper: str, head: bytes, verified: bool, stack_bytes: i
 #endif
 """
     values = {"name": name, "upper": upper, "listed": listed, "digest": function, "verify": verify}
+    values |= _expanding(name, upper, stored)
     return fill_runtime("weights.c", alignment=ALIGNMENT, **values)
+
+
+def _expanding(name: str, upper: str, stored: StoredWeights) -> dict[str, str]:
+    """The parts of these functions that compute weights from those of the file."""
+    if not stored.sources:
+        return dict.fromkeys(("expansions", "set", "expand_mapped", "expand_read"), "")
+    factors = ["  " + ", ".join(map(repr, row)) + "," for matrix in stored.factors for row in matrix]
+    rows = [
+        "  { " + ", ".join(f"{n}u" for n in (source, place, x.blocks, x.size, x.rows, x.columns, first)) + " },"
+        for source, place, x, first in stored.expansions
+    ]
+    functions = fill_runtime(
+        "expansions.c",
+        name=name,
+        upper=upper,
+        alignment=ALIGNMENT,
+        count=f"{len(rows)}u",
+        factors="\n".join(factors),
+        rows="\n".join(rows),
+    )
+    reserve = f"""\
+  if (!{name}_expanded) {{
+    unsigned char *room;
+    {name}_expanded = {name}_reserve(&room);
+    if (!{name}_expanded) return 1;
+  }}
+  {name}_expand((const unsigned char *)bytes, {name}_expanded, 0);
+"""
+    return {
+        "expansions": functions,
+        "set": reserve,
+        "expand_mapped": f"  if (!code) code = {name}_expand_once((const unsigned char *)bytes, 1);\n",
+        "expand_read": f"    if (!code) code = {name}_expand_once(bytes, 0);\n",
+    }

@@ -58,7 +58,17 @@ VALUE_OUT_OF_BOUNDS = "VALUE_OUT_OF_BOUNDS"
 TOO_FEW_ELEMENTS = "TOO_FEW_ELEMENTS"
 """The same for an axis with fewer elements than a result needs."""
 
-_SHARED_MACROS = ("ARENA_SIZE", "STACK_SIZE", "WEIGHTS_SIZE", "NO_LOADER", "NO_VERIFY", "H", "OK", "RUN")
+_SHARED_MACROS = (
+    "ARENA_SIZE",
+    "STACK_SIZE",
+    "WEIGHTS_SIZE",
+    "EXPANDED_SIZE",
+    "NO_LOADER",
+    "NO_VERIFY",
+    "H",
+    "OK",
+    "RUN",
+)
 _REGION_MACROS = ("REGION_SIZE", REGION_FULL, NO_CLAUSE)
 _STANDARD = ("NULL", "stdin", "stdout", "stderr", "memcpy", "memcmp", "malloc", "base", "end", "size", "arena")
 _LOCAL = ("before", "code", "team", "own", "alone", "threads", "worker")
@@ -225,12 +235,14 @@ def write_header(
     levels: Sequence[str] = (),
     pool_macros: Sequence[str] = (),
     pool_struct: Sequence[str] = (),
+    expanded_bytes: int = 0,
 ) -> str:
     """The text of `NAME.h`.
 
     Args:
         stack_bytes: the most stack that a run takes of its thread.
         weights_bytes: size of the weights file, 0 without one.
+        expanded_bytes: bytes of the weights that are computed from those of the file when it is loaded.
         region_bytes: size of the region, 0 without one.
         summary: lines of the comment at its beginning.
         levels: levels of processors, one of which is chosen when the program is loaded.
@@ -244,6 +256,7 @@ def write_header(
     lines += ["#include <string.h>", ""] if has_functions else [""]
     arena = [] if entries[0].arena_size else _arena_macro(upper, arena_bytes)
     lines += [*arena, *_sizes(name, stack_bytes, weights_bytes, region_bytes, pool_macros)]
+    lines += _expanded_size(upper, expanded_bytes) if expanded_bytes else []
     lines += _region_errors(upper, program, region_bytes)
     lines += _lengths(name, entries)
     lines += _equations(name, entries, program)
@@ -256,6 +269,7 @@ def write_header(
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     lines += _error_list(name, entries, program, region_bytes)
     lines[-1] += "" if weights_bytes else ". */"
+    computed = f"\n * It returns 1 without memory for {upper}_EXPANDED_SIZE bytes." if expanded_bytes else ""
     if weights_bytes:
         lines += [
             " * 2: the weights are not set, not those of this program, or damaged (a file of another size is, too)",
@@ -263,11 +277,11 @@ def write_header(
             "",
             f"/* Loads {name}.bin (mapped into memory where the system can), before the first run. What is refused changes",
             " * nothing. What is loaded stays: loading it again changes nothing, and any number of threads may do so at once,",
-            " * before runs of their own and during those of others. */",
+            f" * before runs of their own and during those of others.{computed} */",
             f"int {name}_load_weights(const char *path);",
             "",
             f"/* Or: takes the bytes of {name}.bin, which stay the caller's; they must begin at a multiple of 64. Only their head",
-            " * is looked at. Not while a run is going on. */",
+            f" * is looked at. Not while a run is going on.{computed} */",
             f"int {name}_set_weights(const void *bytes);",
         ]
     lines += ["", *data.functions()] if data is not None else []
@@ -327,6 +341,14 @@ def _run_of_open_lengths(e: EntryPoint, is_named: bool) -> list[str]:
         "/* Runs in the caller's workspace of at least as many bytes, at any address: for any number of threads at once, each with a workspace",
         " * of its own. */",
         f"int {e.run_with}(void *arena, size_t size, {e.declarations});",
+    ]
+
+
+def _expanded_size(upper: str, expanded_bytes: int) -> list[str]:
+    return [
+        "/* Bytes of memory that weights take beside the file: those that are computed when it is loaded. */",
+        f"#define {upper}_EXPANDED_SIZE {expanded_bytes}u",
+        "",
     ]
 
 

@@ -22,7 +22,10 @@ INLINE_LIMIT = 1 << 16
 SOURCE_LIMIT = 64 << 20
 """The bytes of constants from which on C source is refused: a compiler takes minutes and gigabytes for them."""
 
-INTERNAL = ("are_own", "accept", "keep", "digest", "loaded")
+INTERNAL = (
+    *("are_own", "accept", "keep", "digest", "loaded"),
+    *("expanded", "room", "combine", "expand", "factors", "expansions", "reserve", "release", "expand_once"),
+)
 """The names, behind `NAME_`, of functions and data around a weights file."""
 
 _MAGIC = b"irtool weights 1"
@@ -43,14 +46,19 @@ def choose(constants: Sequence[Slot], way: str) -> str:
     return way if constants else INLINE
 
 
-def offsets(constants: Sequence[Slot]) -> dict[Slot, int]:
-    """The offset of each constant in the weights file."""
+def offsets(constants: Sequence[Slot], begin: int = ALIGNMENT) -> dict[Slot, int]:
+    """The offset of each constant in the weights file; `begin`: that of the first one."""
     offsets: dict[Slot, int] = {}
-    offset = ALIGNMENT
+    offset = begin
     for c in constants:
         offsets[c] = offset
-        offset += -(-c.nbytes // ALIGNMENT) * ALIGNMENT
+        offset += padded_bytes([c])
     return offsets
+
+
+def padded_bytes(constants: Sequence[Slot]) -> int:
+    """The bytes of constants of which each begins at a multiple of 64."""
+    return sum(c.nbytes + -c.nbytes % ALIGNMENT for c in constants)
 
 
 class WeightsFile:
@@ -71,7 +79,7 @@ class WeightsFile:
 
         Raises IrError if the file cannot be written.
         """
-        self.size = ALIGNMENT + sum(c.nbytes + -c.nbytes % ALIGNMENT for c in constants)
+        self.size = ALIGNMENT + padded_bytes(constants)
         self.content: list[Any] | Path
         if path is None:
             parts = [b for c in constants for b in _buffers(c)]

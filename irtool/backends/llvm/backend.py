@@ -28,7 +28,17 @@ from ..base import (
     find_backend,
     flag,
 )
-from ..fast_products import STRASSEN, STRASSEN_WAYS, WINOGRAD, WINOGRAD_WAYS, check_products, with_products
+from ..fast_products import (
+    OPT,
+    OPT_WAYS,
+    STRASSEN,
+    STRASSEN_WAYS,
+    WINOGRAD,
+    WINOGRAD_WAYS,
+    check_products,
+    stores_plain,
+    with_products,
+)
 from ..interface.memory import REGION_SIZE, check_region_size, region_bytes
 from ..interface.names import Identifiers
 from ..toolchain.compiler import Compiler, split_words
@@ -57,6 +67,7 @@ class Llvm(Backend):
     math: str = flag("fast", "own vectorized exp, tanh, erf … (4 ULP), or those of libm", ("fast", "strict"))
     vector: str = flag("auto", "vectors, or scalar code only", ("auto", "none"))
     mcpu: str = flag("native", "processor, by LLVM's name; `none`: the baseline of the architecture")
+    opt: str = flag("balanced", OPT, OPT_WAYS)
     winograd: str = flag("auto", WINOGRAD, WINOGRAD_WAYS)
     strassen: str = flag("auto", STRASSEN, STRASSEN_WAYS)
     mtriple: str = flag("", "target triple, such as aarch64-linux-gnu; default: this machine")
@@ -97,7 +108,7 @@ class Llvm(Backend):
         names_tools = bool(self.cc or self.cflags or self.mtriple or self.mattr) or self.mcpu not in ("native", "none")
         if names_tools or self.clang is not None or has_llvmlite() or not Compiler().is_there:
             return None
-        shared = ("math", "vector", "mcpu", "winograd", "strassen", "weights", "verify_weights")
+        shared = ("math", "vector", "mcpu", "opt", "winograd", "strassen", "weights", "verify_weights")
         return find_backend("c").make({n: getattr(self, n) for n in shared}), f"note: built through C: {NEITHER}"
 
     def identity(self) -> str:
@@ -117,7 +128,7 @@ class Llvm(Backend):
     def machine(self) -> VectorTarget:
         if self.vector == "none":
             return VectorTarget(0)
-        return with_products(self._processor(), self.winograd, self.strassen, self.math)
+        return with_products(self._processor(), self.winograd, self.strassen, self.math, self.opt)
 
     def _processor(self) -> VectorTarget:
         clang = self.clang
@@ -167,6 +178,7 @@ class Llvm(Backend):
             banner=banner,
             macros=self._macros,
             region_size=int(self.region_size or 0),
+            expands=stores_plain(self.opt),
         )
         text = ProgramWriter(program, name, options).write(request.folder)
         files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.ll": [text.source.encode()]}
@@ -180,6 +192,8 @@ class Llvm(Backend):
             text.kernel_names,
             f"{name}.bin" if text.weights else "",
             {
+                "opt": self.opt,
+                "stored_weight_bytes": text.stored_bytes,
                 "compile": line,
                 "stack_bytes": text.stack_bytes,
                 "region_bytes": region_bytes(program, int(self.region_size or 0)),

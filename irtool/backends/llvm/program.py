@@ -17,6 +17,7 @@ from ...tir.symbols import has_open_lengths, symbols_of_program
 from ..interface import weights_file as kept
 from ..interface.comment import inside
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
+from ..interface.expanded_weights import StoredWeights
 from ..interface.kernel_comment import describe
 from ..interface.memory import ALIGNMENT, STATIC_LIMIT, arena_bytes, region_bytes
 from ..interface.names import Identifiers
@@ -27,6 +28,7 @@ from ..interface.values import VARIABLE
 from . import denormals, weights
 from .arena_size import define_arena_size
 from .builder import Builder, Head
+from .expansions import expansions
 from .formulas import arguments, parameters, write_formula
 from .hosting import HostWriter
 from .library import Library
@@ -39,7 +41,7 @@ from .values import define_table, run_on_values
 
 @dataclass(frozen=True)
 class LlvmText:
-    """The LLVM IR of a program: `NAME.ll`, `NAME.h`, the buffers of `NAME.bin`, and the names in them."""
+    """The LLVM IR of a program: `NAME.ll`, `NAME.h`, the buffers of `NAME.bin`, the names in them, and the bytes of weights as they are stored."""
 
     source: str
     header: str
@@ -49,6 +51,7 @@ class LlvmText:
     kernel_names: dict[str, str] = field(default_factory=dict)
     identifiers: dict[str, str] = field(default_factory=dict)
     stack_bytes: int = 0
+    stored_bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +67,7 @@ class LlvmOptions:
         banner: lines of the comments at the beginning of the files.
         region_size: bytes of the region; 0: as many as most programs need.
         macros: the macros of a C compiler for the processor, each between spaces: instructions follow from them.
+        expands: weights with an expansion are stored plain in a file, and computed when it is loaded.
     """
 
     keep: str
@@ -74,6 +78,7 @@ class LlvmOptions:
     banner: list[str]
     macros: str
     region_size: int = 0
+    expands: bool = False
 
 
 class ProgramWriter:
@@ -109,7 +114,8 @@ class ProgramWriter:
         self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}
         self.kernels: dict[Kernel, str] = {}
         self.constants: dict[Slot, str] = {}
-        self.offsets = kept.offsets(program.constants) if self.keep == kept.FILE else {}
+        self.in_file = self.keep == kept.FILE
+        self.stored = StoredWeights.of(program.constants, options.expands and self.in_file)
 
     def write(self, folder: Path | None = None) -> LlvmText:
         """The text of the program; the weights file is written into the folder, if there is one."""
@@ -117,7 +123,7 @@ class ProgramWriter:
         stored = None
         if self.keep == kept.FILE:
             weights_path = folder / f"{self.name}.bin" if folder is not None else None
-            stored = kept.WeightsFile(self.program.constants, weights_path)
+            stored = kept.WeightsFile(self.stored.constants, weights_path)
         constants = self._constants(stored)
         entries = entry_points(self.program, self.name, self.names)
         host = [line for f in self.program.functions.values() for line in (*self._function(f), "")]
@@ -153,6 +159,7 @@ class ProgramWriter:
                 stack_bytes=self.stack_bytes,
                 region_bytes=self.region_bytes,
                 weights_bytes=stored.size if stored else 0,
+                expanded_bytes=self.stored.expanded_bytes,
                 summary=about,
             ),
             stored.content if stored else [],
@@ -161,6 +168,7 @@ class ProgramWriter:
             {k.name: symbol for k, symbol in self.kernels.items()},
             {p.slot.name: p.name for p in entries[0].inputs},
             self.stack_bytes,
+            sum(c.nbytes for c in self.stored.constants),
         )
 
     def _with_attributes(self, lines: list[str]) -> str:
@@ -184,13 +192,18 @@ class ProgramWriter:
             return [weights.definition(c, symbol) for c, symbol in self.constants.items()]
         digest = f"{self.name}_digest" if self.options.verified else ""
         lines = weights.digest_function(digest, self.program.spare_bytes) if digest else []
-        return [*lines, *weights.accessors(self.name, stored.size, stored.head, digest and f"@{digest}")]
+        expands = bool(self.stored.sources)
+        accessors = weights.accessors(self.name, stored.size, stored.head, digest and f"@{digest}", expands)
+        return [*lines, *accessors, *expansions(self.name, self.stored)]
 
     def _constant(self, c: Slot, b: Builder) -> str:
-        if not self.offsets:
+        if not self.in_file:
             return f"@{self.constants[c]}"
-        base = b.value(f"load ptr, ptr @{self.name}_weights", "weights")
-        return b.value(f"getelementptr inbounds i8, ptr {base}, i64 {self.offsets[c]}", c.name)
+        if c in self.stored.sources:
+            base, offset = b.value(f"load ptr, ptr @{self.name}_expanded", "expanded"), self.stored.expanded_offsets[c]
+        else:
+            base, offset = b.value(f"load ptr, ptr @{self.name}_weights", "weights"), self.stored.offsets[c]
+        return b.value(f"getelementptr inbounds i8, ptr {base}, i64 {offset}", c.name)
 
     def _function(self, f: Any) -> list[str]:
         checks = self.program.checks_frame(f)
@@ -213,7 +226,7 @@ class ProgramWriter:
             return []
         if self.arena_bytes <= STATIC_LIMIT:
             return [f"@{self.name}_storage = internal global [{size} x i8] zeroinitializer, align {ALIGNMENT}"]
-        malloc = [] if self.offsets else ["declare ptr @malloc(i64)"]
+        malloc = [] if self.in_file else ["declare ptr @malloc(i64)"]
         return [f"@{self.name}_storage = internal global ptr null ; too large for a static array", *malloc]
 
     def _run(self, e: EntryPoint) -> list[str]:
@@ -282,7 +295,7 @@ class ProgramWriter:
 
     def _require_weights(self, b: Builder) -> None:
         """Refuses a run without the weights of a file."""
-        if self.offsets:
+        if self.in_file:
             missing = b.value(f"icmp eq ptr {b.value(f'load ptr, ptr @{self.name}_weights')}, null")
             refuse(b, missing, WEIGHTS_ERROR)
 

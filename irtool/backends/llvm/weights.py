@@ -65,8 +65,8 @@ no:
 _SET = """\
 entry:
   %own = call i1 @{name}_are_own(ptr %bytes)
-  br i1 %own, label %take, label %refuse
-take:
+  br i1 %own, label %{set_first}, label %refuse
+{set_expand}take:
   store ptr %bytes, ptr @{name}_weights
   ret i32 0
 refuse:
@@ -110,7 +110,7 @@ compare:
   br i1 %own, label %verify, label %damaged
 verify:
 {check}
-take:
+{expand}take:
   %before = load atomic ptr, ptr @{name}_weights acquire, align 8
   %kept = cmpxchg ptr @{name}_loaded, ptr null, ptr %bytes acq_rel acquire
   %earlier = extractvalue {{ ptr, i1 }} %kept, 0
@@ -136,37 +136,74 @@ giveup:
   br label %unread
 unread:
   ret i32 3
-"""
+{full}"""
 """The same for a file, which is read into memory."""
 
 
-def accessors(name: str, size: int, beginning: bytes, digest: str) -> list[str]:
+def accessors(name: str, size: int, beginning: bytes, digest: str, expands: bool = False) -> list[str]:
     """`NAME_set_weights` and `NAME_load_weights`, as `NAME.h` describes them. The file is read into memory.
 
     Args:
         size: bytes of the file.
         beginning: its first bytes.
         digest: symbol of the function that computes the digest of the contents; empty for no check.
+        expands: `NAME_expand_once` computes further weights from the bytes (see `expansions`).
     """
     identity = ", ".join(f"i8 {b}" for b in beginning[:32])
-    check = ["  br label %take"]
+    accepted = "expand" if expands else "take"
+    check = [f"  br label %{accepted}"]
     if digest:
         check = [
             f"  %contents = getelementptr inbounds i8, ptr %bytes, i64 {ALIGNMENT}",
             f"  %found = call i64 {digest}(ptr %contents, i64 {size - ALIGNMENT})",
             f"  %same = icmp eq i64 %found, {stored_digest(beginning)}",
-            "  br i1 %same, label %take, label %damaged",
+            f"  br i1 %same, label %{accepted}, label %damaged",
         ]
     sizes = {"size": size, "room": size + ALIGNMENT, "most": ALIGNMENT - 1, "mask": -ALIGNMENT}
     return [
         *_GLOBALS.format(name=name, identity=identity).split("\n"),
         *_function(f"define internal i1 @{name}_are_own(ptr %bytes) nounwind", _ARE_OWN.format(name=name)),
-        *_function(f"define i32 @{name}_set_weights(ptr %bytes) nounwind", _SET.format(name=name)),
+        *_function(
+            f"define i32 @{name}_set_weights(ptr %bytes) nounwind", _SET.format(name=name, **_setting(name, expands))
+        ),
         *_function(
             f"define i32 @{name}_load_weights(ptr %path) nounwind",
-            _LOAD.format(name=name, check="\n".join(check), **sizes),
+            _LOAD.format(name=name, check="\n".join(check), **_loading(name, expands), **sizes),
         ),
     ]
+
+
+def _setting(name: str, expands: bool) -> dict[str, str]:
+    """The parts of `NAME_set_weights` that depend on weights that are computed."""
+    if not expands:
+        return {"set_first": "take", "set_expand": ""}
+    return {"set_first": "expand", "set_expand": _expand(name, "true", "full") + _FULL.format(before="")}
+
+
+def _loading(name: str, expands: bool) -> dict[str, str]:
+    """The same of `NAME_load_weights`."""
+    if not expands:
+        return {"expand": "", "full": ""}
+    spare = "  call void @free(ptr %room_at)\n"
+    return {
+        "expand": _expand(name, "false", "no_room"),
+        "full": _FULL.replace("full:", "no_room:").format(before=spare),
+    }
+
+
+def _expand(name: str, again: str, full: str) -> str:
+    return f"""\
+expand:
+  %expand_error = call i32 @{name}_expand_once(ptr %bytes, i1 {again})
+  %is_expanded = icmp eq i32 %expand_error, 0
+  br i1 %is_expanded, label %take, label %{full}
+"""
+
+
+_FULL = """\
+full:
+{before}  ret i32 1
+"""
 
 
 def _function(signature: str, body: str) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, prod
 from typing import Any, Generic, Protocol, TypeVar
 
 from ...symbolic_int import Undecided, bound
 from ...tir.elements import numbers
+from ...tir.expansion import Expansion
 from ...tir.expr import Load
 from ...tir.forms import AnyForm, Reduction, buffers_read
 from ...tir.kernel import Kernel
@@ -36,12 +37,16 @@ class DerivedWeights:
         shape: their shape.
         how: all inputs of `compute`.
         compute: the derived array, from an array and its layout (None: row-major).
+        plain: the same elements before they are combined, (blocks, columns of `matrix`, elements of a row), in the same way.
+        matrix: the coefficients by which rows of `plain` are combined to those of the derived array (see `tir.expansion`).
     """
 
     name: str
     shape: tuple[int, ...]
     how: tuple[Any, ...]
     compute: Callable[[Any, Layout | None], Any]
+    plain: Callable[[Any, Layout | None], Any]
+    matrix: tuple[tuple[float, ...], ...]
 
 
 class WeightedStage(Protocol):
@@ -198,7 +203,12 @@ def _derived(rewriter: ProgramRewriter, slot: Slot, layout: Layout | None, w: De
     def compute(data: Any) -> Any:
         return w.compute(numbers(data, dtype), layout)
 
-    return rewriter.derive(slot, (w.name, layout, *w.how), compute, w.shape, "float32", name)
+    def plain(data: Any) -> Any:
+        return w.plain(numbers(data, dtype), layout)
+
+    blocks, _, *row = w.shape
+    expansion = Expansion(w.matrix, blocks, prod(row), plain)
+    return rewriter.derive(slot, (w.name, layout, *w.how), compute, w.shape, "float32", name, expansion)
 
 
 def _row_major(slot: Slot, layout: Layout | None) -> tuple[Slot, Layout | None]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...steps import counted
 from ...symbolic_int import Undecided
+from ...tir.expansion import Expansion
 from ...tir.kernel import Kernel
 from ...tir.program import (
     CONSTANT,
@@ -69,12 +70,13 @@ class ProgramRewriter:
         shape: Sequence[int] | None = None,
         dtype: str = "",
         name: str = "",
+        expansion: Expansion | None = None,
     ) -> Slot:
         """The constant that the build computes from another one; the same slot for the same source and `how`. Shape, dtype and
-        name are those of the source unless they are given."""
+        name are those of the source unless they are given; `expansion` is another way to compute the same elements."""
         key = source, how
         if key not in self._derived:
-            derivation = Derivation(source, how, compute)
+            derivation = Derivation(source, how, compute, expansion=expansion)
             shape = source.shape if shape is None else shape
             constant = Slot(name or source.name, shape, dtype or source.dtype, CONSTANT, derivation=derivation)
             self._derived[key] = self.add(constant)

@@ -5,6 +5,7 @@ threads.c       the number of threads of a run
 denormals.c     the mode in which denormal numbers are zeros, see `backends.c.denormals`
 states.c        instances of a network with states, begun, saved and restored
 weights.c       the bytes of a weights file, passed or loaded
+expansions.c    weights that are transformed when they are loaded
 
 The program fills in each `$word` of a file: names, and numbers.
 """

@@ -1,6 +1,6 @@
 static const unsigned char *${name}_weights;
 
-static int ${name}_are_own(const void *bytes) {
+${expansions}static int ${name}_are_own(const void *bytes) {
   static const unsigned char identity[32] = {
     $listed
   };
@@ -9,7 +9,7 @@ static int ${name}_are_own(const void *bytes) {
 
 int ${name}_set_weights(const void *bytes) {
   if (!${name}_are_own(bytes)) return 2;
-  ${name}_weights = (const unsigned char *)bytes;
+$set  ${name}_weights = (const unsigned char *)bytes;
   return 0;
 }
 
@@ -65,7 +65,7 @@ int ${name}_load_weights(const char *path) {
   close(file);
   if (bytes == MAP_FAILED) return 3;
   code = ${name}_accept(bytes);
-  if (code || !${name}_keep((const unsigned char *)bytes)) munmap(bytes, ${upper}_WEIGHTS_SIZE);
+$expand_mapped  if (code || !${name}_keep((const unsigned char *)bytes)) munmap(bytes, ${upper}_WEIGHTS_SIZE);
   return code;
 }
 #else
@@ -83,7 +83,7 @@ int ${name}_load_weights(const char *path) {
     bytes = room + (${alignment}u - (uintptr_t)room % ${alignment}u) % ${alignment}u;
     got = fread(bytes, 1, ${upper}_WEIGHTS_SIZE, file);
     if (!ferror(file)) code = got == ${upper}_WEIGHTS_SIZE && fgetc(file) == EOF ? ${name}_accept(bytes) : 2;
-  }
+$expand_read  }
   fclose(file);
   if (code || !${name}_keep(bytes)) free(room);
   return code;

@@ -8,12 +8,12 @@ from ....tir.program import Program
 from ....tir.stmt import Layout
 from ....tir.vector_target import VectorTarget
 from ...constants.derived_stages import Algorithm, DerivedWeights, derive_stages, unpack
-from .algorithm import PRODUCTS
+from .algorithm import PRODUCTS, WEIGHTS
 from .choice import choose_tiling, tiling_by_hand
 from .form import ProductOfHalves
 from .product import Product, find_product
 from .tiling import Tiling
-from .weights import add_quarters, are_even
+from .weights import add_quarters, are_even, quarters
 
 
 def halve_products(program: Program, target: VectorTarget) -> None:
@@ -34,6 +34,10 @@ def _halved_weights(p: Product, t: Tiling) -> DerivedWeights:
     def compute(data: Any, layout: Layout | None) -> Any:
         return add_quarters(unpack(data, layout), order, columns)
 
+    def plain(data: Any, layout: Layout | None) -> Any:
+        return quarters(unpack(data, layout), order, columns)
+
     half = p.filters[1] // 2
     shape = (half // columns, PRODUCTS, p.channel[1] // 2 * p.windows, columns)
-    return DerivedWeights("halved", shape, (order, columns), compute)
+    matrix = tuple(tuple(float(sign) for sign in row) for row in WEIGHTS)
+    return DerivedWeights("halved", shape, (order, columns), compute, plain, matrix)

@@ -16,20 +16,43 @@ def add_quarters(data: Any, order: Sequence[int], columns: int) -> Any:
     """
     import numpy as np
 
-    w = _ordered(data, order)
-    filters, channels = w.shape[0] // 2, w.shape[1] // 2
-    upper, lower = w[:, :channels], w[:, channels:]
-    quarters = [upper[:filters], upper[filters:], lower[:filters], lower[filters:]]
-    sums = np.empty((filters // columns, len(WEIGHTS), w.shape[2] * channels, columns), "float32")
+    quarters_of = _quarters(data, order)
+    filters, channels, taps = quarters_of[0].shape
+    sums = np.empty((filters // columns, len(WEIGHTS), taps * channels, columns), "float32")
     for p, signs in enumerate(WEIGHTS):
-        first, *others = [(int(s), q) for s, q in zip(signs, quarters) if s]
+        first, *others = [(int(s), q) for s, q in zip(signs, quarters_of) if s]
         total = first[1] if first[0] > 0 else -first[1]
         for s, q in others:
             total = total + q if s > 0 else total - q
-        # (filters, channels, taps) ⇒ (blocks, taps, channels, columns)
-        lying = total.reshape(-1, columns, channels, w.shape[2]).transpose(0, 3, 2, 1)
-        sums[:, p] = lying.reshape(len(sums), -1, columns)
+        sums[:, p] = _in_blocks(total, columns)
     return sums
+
+
+def quarters(data: Any, order: Sequence[int], columns: int) -> Any:
+    """The quarters of a matrix, in the order in which `WEIGHTS` adds them up.
+
+    `data` and `order` are those of `add_quarters`. The result has the shape (blocks of `columns` in each half of the filters, quarters,
+    elements): those of a quarter of a block lie as in the result of `add_quarters`.
+    """
+    import numpy as np
+
+    parts = [_in_blocks(q, columns) for q in _quarters(data, order)]
+    return np.stack([q.reshape(len(q), -1) for q in parts], axis=1)
+
+
+def _quarters(data: Any, order: Sequence[int]) -> list[Any]:
+    """The quarters, each (filters, channels, all other axes)."""
+    w = _ordered(data, order)
+    filters, channels = w.shape[0] // 2, w.shape[1] // 2
+    upper, lower = w[:, :channels], w[:, channels:]
+    return [upper[:filters], upper[filters:], lower[:filters], lower[filters:]]
+
+
+def _in_blocks(w: Any, columns: int) -> Any:
+    """(filters, channels, taps) ⇒ (blocks, taps and channels, columns)"""
+    filters, channels, taps = w.shape
+    lying = w.reshape(-1, columns, channels, taps).transpose(0, 3, 2, 1)
+    return lying.reshape(filters // columns, -1, columns)
 
 
 def are_even(data: Any, order: Sequence[int]) -> bool:

@@ -14,7 +14,7 @@ from .find import find_convolution
 from .form import TransformedTiles
 from .plans import tiling_by_hand
 from .tiling import Tiling
-from .weights import WindowShape, transform_weights
+from .weights import WindowShape, plain_weights, transform_matrix, transform_weights
 
 
 def transform_convolutions(program: Program, target: VectorTarget) -> None:
@@ -38,5 +38,9 @@ def _transformed_weights(c: Convolution, t: Tiling) -> DerivedWeights:
     def compute(data: Any, layout: Layout | None) -> Any:
         return transform_weights(unpack(data, layout), order, size, windows, filters, steps)
 
+    def plain(data: Any, layout: Layout | None) -> Any:
+        return plain_weights(unpack(data, layout), order, windows, filters, steps)
+
     shape = (c.filters[1] // filters, t.products, c.steps, filters)
-    return DerivedWeights("transformed", shape, (order, size, windows, filters, steps), compute)
+    matrix = transform_matrix(size, windows)
+    return DerivedWeights("transformed", shape, (order, size, windows, filters, steps), compute, plain, matrix)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ...cost.machine import CACHE_WAY, FLOAT32_BYTES
+from ....tir.expansion import expand
 from .cook_toom import transforms
 from .tiling import sizes
 
@@ -30,26 +30,36 @@ def transform_weights(
     the shape (blocks of `filters`, products, steps, `filters`), where steps are channels of parts of windows of taps along depth; those
     in `steps` are taken.
     """
+    matrix = transform_matrix(size, windows)
+    transformed = expand(plain_weights(data, order, windows, filters, steps), matrix)
+    return transformed.reshape(len(transformed), len(matrix), len(steps), filters)
+
+
+def transform_matrix(size: int, windows: WindowShape) -> tuple[tuple[float, ...], ...]:
+    """The matrix that transforms the elements of a window, a column for each, to the factors of its products."""
     import numpy as np
 
-    taps = windows.taps
     down, across = (
         np.array(transforms(m, n, s).weights, dtype="float64")
-        for m, n, s in zip(sizes(size, taps), taps, windows.strides)
+        for m, n, s in zip(sizes(size, windows.taps), windows.taps, windows.strides)
     )
-    both = np.kron(down, across)
+    return tuple(map(tuple, np.kron(down, across).tolist()))
+
+
+def plain_weights(data: Any, order: Sequence[int], windows: WindowShape, filters: int, steps: range) -> Any:
+    """The elements of windows before they are transformed, in the order of transformed ones: (blocks of `filters`, elements of a window,
+    steps and `filters`).
+
+    The arguments are those of `transform_weights`.
+    """
+    import numpy as np
+
+    within = prod(windows.taps)
     w = _in_parts(np.transpose(np.asarray(data), order), windows)
-    count, within = w.shape[0], prod(taps)
+    count = w.shape[0]
     w = w.reshape(count, -1, within)[:, steps.start : steps.stop]
     blocks = w.reshape(count // filters, filters, len(steps), within).transpose(0, 3, 2, 1)
-    transformed = np.empty((count // filters, len(both), len(steps), filters), "float32")
-    step = max(1, CACHE_WAY // FLOAT32_BYTES // filters)
-    for block, out in zip(blocks, transformed):
-        for begin in range(0, len(steps), step):
-            part = block[:, begin : begin + step]
-            columns = both @ part.reshape(len(part), -1).astype("float64")
-            out[:, begin : begin + step] = columns.reshape(len(both), -1, filters)
-    return transformed
+    return np.ascontiguousarray(blocks, dtype="float32").reshape(len(blocks), within, -1)
 
 
 def _in_parts(w: Any, windows: WindowShape) -> Any:
