@@ -66,6 +66,7 @@ compare: $(STAMP)-compare
 	.venv-compare/bin/python -m benchmarks.compare --precision int8 --write
 	.venv-compare/bin/python -m benchmarks.compare --precision bfloat16 --write
 	.venv-compare/bin/python -m benchmarks.compare --mcpu x86-64-v3 --write
+	.venv-compare/bin/python -m benchmarks.sizes --write
 
 # Networks with lengths that the run decides, through the same engines: writes docs/compare_dynamic.md. An hour.
 compare-dynamic: $(STAMP)-compare

@@ -16,6 +16,7 @@ from typing import Any
 from irtool.backends.toolchain.compiler import Compiler
 
 from .. import __main__ as benchmarks
+from ..sizes.section import section_of, with_section
 from . import older
 from .export import NETWORKS
 from .precisions import PRECISIONS
@@ -99,7 +100,7 @@ def main() -> None:
             results[str(path)] = _compared(path, path.stem, counts, options)
         print(speed_table(results, counts), resource_table(results, counts[0]), sep="\n")
     for name in chosen if not exported else ():
-        results[name] = _compared(_exported(name), NETWORKS[name].title, counts, options)
+        results[name] = _compared(export_model(name), NETWORKS[name].title, counts, options)
     wrong = wrong_outputs(results, precision.difference)
     if exported:
         sys.exit("\n".join(wrong) or None)
@@ -109,7 +110,9 @@ def main() -> None:
     if wrong:
         sys.exit("nothing is written: times of wrong outputs say nothing\n" + "\n".join(wrong))
     if options.write:
-        (ROOT / "docs" / f"{page}.md").write_text(text, encoding="utf-8")
+        path = ROOT / "docs" / f"{page}.md"
+        other = section_of(path.read_text(encoding="utf-8")) if path.exists() else ""  # `benchmarks.sizes` writes it
+        path.write_text(with_section(text, other), encoding="utf-8")
         (ROOT / "docs" / f"{page}.svg").write_text(chart(results, counts), encoding="utf-8")
         if page == "compare":
             readme = ROOT / "README.md"
@@ -135,7 +138,7 @@ def _compared(exported: Path, title: str, counts: list[str], options: argparse.N
     return result
 
 
-def _exported(name: str) -> Path:
+def export_model(name: str) -> Path:
     """The ONNX file of a network; torch does its work in a process of its own."""
     path = MODELS / f"{name}.onnx"
     if not path.exists():
