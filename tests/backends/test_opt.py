@@ -59,7 +59,9 @@ def _network(text: str) -> tuple[Module, dict[str, Any], Any]:
 def _built(text: str, flags: str, opt: str, folder: Path, backend: str = "c", **options: Any) -> Artifact:
     module, weights, _ = _network(text)
     target = f"{backend}{{{flags}}}" if flags else backend
-    return irtool.build(module, weights, target=target, opt=opt, weights="file", out_dir=folder, **options)
+    return irtool.build(
+        module, weights, target=target, opt=opt, weights="file", cflags="-O1", out_dir=folder, **options
+    )
 
 
 @pytest.mark.parametrize("backend", ["c", "llvm"])
