@@ -7,10 +7,10 @@ from typing import Any
 
 
 def explain(report: Mapping[str, Any]) -> str:
-    """The storage of weights, in a comment, if `--opt` made a difference; the stages of the report's kernels with the strategy, the reason and the primitives of each; then, as comments, the stages of the
-    schedule that left a kernel unchanged because of a length that only the run knows.
+    """The stages of the report's kernels, each with its strategy, the reason and its primitives.
 
-    A stage that stays as it was lowered stands in a comment, and so does one that `--schedule` cannot repeat, because its strategy
+    Before them stands, as a comment, how weights are stored, if `--opt` makes a difference; behind them the stages of the schedule that left
+    a kernel unchanged because of a length that only the run knows. A stage that stays as it was lowered stands in a comment, and so does one that `--schedule` cannot repeat, because its strategy
     has primitives of its own. Where several strategies competed for a stage, a comment has their estimates in processor cycles.
     """
     lines = [*_weights(report), *(_stage(k, s) for k in report["kernels"] for s in k["stages"])]

@@ -269,7 +269,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("train-step net.relay --params w.npz -o t1.relay --params-format npz --params-out t1.npz --loss cross_entropy --class-axis 1 --optimizer momentum "
      "--learning-rate 0.1 --momentum 0.5 --weight-decay 0.1 --statistics-momentum 0.2 --seed 1 --output out0 --entry main --types none", 0,
      ("t1.relay:nn.log_softmax", "t1.npz:", "out:trained")),
-    ("train-step net.relay --params w.npz -o t2.relay --loss mse --optimizer adam --betas 0.8 0.9 --epsilon 1e-6 --learning-rate input --train-only .* --json", 0,
+    ("train-step net.relay --params w.npz -o t2.relay --loss mse --optimizer adam --betas 0.8 0.9 --epsilon 1e-6 --learning-rate input --train-only .* --json --ram-limit 64M", 0,
      ("t2.relay:%learning_rate", 'out:"trained"')),
     ("train-step open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz --loss mse -o t3.relay -q", 0, ("t3.relay:state_outputs", "not out:t3")),
     ("train-step open.relay --entry f --inputs open.npz --shape y=2,3 --params v.npz --loss mse -o t4.relay -v --color never", 0, ("t4.relay:state_outputs",)),

@@ -17,10 +17,12 @@ from irtool.tir.program import Program
 def explained(kernels: Iterable[Kernel]) -> str:
     return explain(
         {
+            "weight_bytes": 0,
+            "plain_weight_bytes": 0,
             "kernels": [
                 {"name": k.name, "stages": [asdict(s) for s in k.choice.stages], "strategy": k.choice.strategy}
                 for k in kernels
-            ]
+            ],
         }
     )
 
