@@ -39,7 +39,7 @@ from .expr import (
 )
 from .extern import ExternFunction
 from .module import Module
-from .rewrite import refresh, rewrite, substitute, with_binders
+from .rewrite import refresh, rewrite, substitute, with_binders, with_type
 from .types import (
     UNIT,
     FuncType,
@@ -139,6 +139,7 @@ __all__ = [
     "use_counts",
     "with_binders",
     "with_function",
+    "with_type",
     "without_return_type",
 ]
 

@@ -7,7 +7,7 @@ from typing import overload
 
 from ..diagnostics import IrError, UsageError
 from .adt import Clause, Pattern, PatternConstructor, PatternTuple, PatternVar
-from .expr import CHILDREN_OF, REBUILD_OF, Expr, Function, Let, Match, Var
+from .expr import CHILDREN_OF, REBUILD_OF, Call, Expr, Function, Let, Match, Tuple, TupleGetItem, Var
 from .spans import spread_place
 from .types import Type
 from .walk import binders, post_order
@@ -87,6 +87,19 @@ def substitute(root: Expr, values: Mapping[Var, Expr]) -> Expr:
         return root
     memo: dict[Expr, Expr] = dict(values.items())
     return rewrite(root, lambda old, new: new, memo=memo)
+
+
+def with_type(old: Expr, new: Expr) -> Expr:
+    """`new` with the type of the node that it replaces, unless it has one: a `leave` of `rewrite` that keeps modules typed."""
+    if new is old or new.checked_type is not None:
+        return new
+    if isinstance(new, Call):
+        return Call(new.op, new.args, new.attrs, new.type_args, new.span, old.checked_type)
+    if isinstance(new, Tuple):
+        return Tuple(new.fields, new.span, old.checked_type)
+    if isinstance(new, TupleGetItem):
+        return TupleGetItem(new.tuple, new.index, new.span, old.checked_type)
+    return new
 
 
 def with_binders(e: Expr, renamed: Mapping[Var, Var]) -> Expr:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..ir import Call, Expr, Function, Tuple, TupleGetItem, Var, children, post_order, rewrite, with_function
+from ..ir import Expr, Function, TupleGetItem, Var, children, post_order, rewrite, with_function, with_type
 
 Path = tuple[int, ...]
 
@@ -54,18 +54,5 @@ def take_fields(function: Function) -> tuple[Function, list[Field]]:
                 name = function.params[f.argument].name
                 param = params[f] = Var("_".join([name, *map(str, f.path)]), t, e.span, t)
             replaced[e] = param
-    body = rewrite(function.body, _typed, memo=replaced)
+    body = rewrite(function.body, with_type, memo=replaced)
     return with_function(function, params=tuple(params[f] for f in outermost), body=body), outermost
-
-
-def _typed(old: Expr, new: Expr) -> Expr:
-    """The new node with the type of the old one."""
-    if new is old:
-        return new
-    if isinstance(new, Call):
-        return Call(new.op, new.args, new.attrs, new.type_args, new.span, old.checked_type)
-    if isinstance(new, Tuple):
-        return Tuple(new.fields, new.span, old.checked_type)
-    if isinstance(new, TupleGetItem):
-        return TupleGetItem(new.tuple, new.index, new.span, old.checked_type)
-    return new

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 from dataclasses import dataclass
+from math import prod
 
 from ..ir import (
     Call,
@@ -19,6 +20,7 @@ from ..ir import (
     children,
     post_order,
     rewrite,
+    with_type,
 )
 from ..ir.tensor_names import loss_output
 from ..ir.types import has_static_shapes
@@ -76,10 +78,7 @@ def _is_static(e: Expr) -> bool:
 def _bytes(e: Expr) -> int:
     t = e.checked_type
     assert isinstance(t, TensorType)
-    count = itemsize(t.dtype)
-    for extent in t.static_shape:
-        count *= extent
-    return count
+    return prod(t.static_shape) * itemsize(t.dtype)
 
 
 def _is_cheap(e: Expr) -> bool:
@@ -171,7 +170,7 @@ class _Recomputation:
                     for was, now in zip(old.args, new.args, strict=True)
                 )
                 new = Call(new.op, args, new.attrs, new.type_args, new.span, old.checked_type)
-            return _typed(old, new)
+            return with_type(old, new)
 
         rewritten = rewrite(self.function, leave)
         return self._merged(rewritten)
@@ -195,20 +194,7 @@ class _Recomputation:
         def leave(old: Expr, new: Expr) -> Expr:
             origin = self.origins.get(old)
             if origin is None:
-                return _typed(old, new)
-            return first.setdefault((groups.find(graph.index[old]), origin), _typed(old, new))
+                return with_type(old, new)
+            return first.setdefault((groups.find(graph.index[old]), origin), with_type(old, new))
 
         return rewrite(function, leave)
-
-
-def _typed(old: Expr, new: Expr) -> Expr:
-    """`new` with the type of the node that it replaces."""
-    if new is old or new.checked_type is not None:
-        return new
-    if isinstance(new, Call):
-        return Call(new.op, new.args, new.attrs, new.type_args, new.span, old.checked_type)
-    if isinstance(new, Tuple):
-        return Tuple(new.fields, new.span, old.checked_type)
-    if isinstance(new, TupleGetItem):
-        return TupleGetItem(new.tuple, new.index, new.span, old.checked_type)
-    return new
