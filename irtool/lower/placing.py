@@ -11,6 +11,7 @@ import random
 from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 ALIGNMENT = 64
 """Bytes. Every offset is a multiple: a cache line, and the widest vector."""
@@ -142,6 +143,15 @@ def largest_live(items: Sequence[Interval]) -> int:
         live += change
         most = max(most, live)
     return most
+
+
+def live_sums(items: Sequence[Interval], steps: int) -> list[int]:
+    """The sum of the sizes that are alive during each of so many steps."""
+    changes = [0] * (steps + 1)
+    for i in items:
+        changes[i.first] += i.size
+        changes[i.last + 1] -= i.size
+    return list(accumulate(changes[:-1]))
 
 
 def _fit(order: Sequence[Interval]) -> tuple[int, list[int]]:

@@ -6,10 +6,11 @@ that values for the others, of all layers, would be alive at one time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..symbolic_int import planned
 from ..tir.program import TEMP, CopySlot, HostFunction, Program, RunKernel, Slot, Step
+from .placing import Interval, live_sums
 
 
 def order_steps(program: Program) -> None:
@@ -87,17 +88,4 @@ def _most_live(body: Sequence[Step]) -> int:
             if slot.kind == TEMP:
                 first.setdefault(slot, n)
                 last[slot] = n
-    return max(_running_sums(first, last, len(body)))
-
-
-def _running_sums(first: Mapping[Slot, int], last: Mapping[Slot, int], count: int) -> list[int]:
-    changes = [0] * (count + 1)
-    for slot, n in first.items():
-        size = planned(slot.nbytes)
-        changes[n] += size
-        changes[last[slot] + 1] -= size
-    sums, live = [], 0
-    for c in changes:
-        live += c
-        sums.append(live)
-    return sums
+    return max(live_sums([Interval(planned(x.nbytes), n, last[x]) for x, n in first.items()], len(body)))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ...symbolic_int import nominal, planned
 from ...tir.program import STATE, TEMP, HostFunction, Recomputed, RunKernel, Slot
+from ..placing import Interval, live_sums
 
 _MOST_STEPS = 16
 """The largest number of steps that compute one value again."""
@@ -202,16 +203,10 @@ def _lives(body: Sequence[RunKernel]) -> dict[Slot, _Life]:
 
 def _live_bytes(body: Sequence[RunKernel], lives: Mapping[Slot, _Life]) -> list[int]:
     """The bytes that are live during each step: temporaries, and scratch memory; an output may lie where an input does."""
-    changes = [0] * (len(body) + 1)
-    for x, life in lives.items():
-        size = planned(x.nbytes)
-        changes[life.first] += size
-        changes[life.last + 1] -= size
-    result, live = [], 0
-    for n, s in enumerate(body):
-        live += changes[n]
-        result.append(live + s.kernel.workspace - _in_place(s, n, lives))
-    return result
+    sums = live_sums([Interval(planned(x.nbytes), life.first, life.last) for x, life in lives.items()], len(body))
+    return [
+        live + s.kernel.workspace - _in_place(s, n, lives) for n, (s, live) in enumerate(zip(body, sums, strict=True))
+    ]
 
 
 def _in_place(s: RunKernel, n: int, lives: Mapping[Slot, _Life]) -> int:
