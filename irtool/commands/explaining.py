@@ -9,9 +9,9 @@ from typing import Any
 def explain(report: Mapping[str, Any]) -> str:
     """The stages of the report's kernels, each with its strategy, the reason and its primitives.
 
-    Before them stands, as a comment, how weights are stored, if `--opt` makes a difference; behind them the stages of the schedule that left
-    a kernel unchanged because of a length that only the run knows. A stage that stays as it was lowered stands in a comment, and so does one that `--schedule` cannot repeat, because its strategy
-    has primitives of its own. Where several strategies competed for a stage, a comment has their estimates in processor cycles.
+    A comment before them has the storage of weights, if `--opt` makes a difference; comments behind them have the stages of the schedule
+    that left a kernel unchanged because of a length that only the run knows. A stage that stays as it was lowered stands in a comment, and
+    so does one that `--schedule` cannot repeat, because its strategy has primitives of its own. Where several strategies competed for a stage, a comment has their estimates in processor cycles.
     """
     lines = [*_weights(report), *(_stage(k, s) for k in report["kernels"] for s in k["stages"])]
     lines += [

@@ -31,6 +31,11 @@ def head(signature: str) -> Head:
     return function_head
 
 
+def whole_function(signature: str, body: str) -> list[str]:
+    """The lines of a function with that signature and that body, and an empty one behind."""
+    return [head(signature), *body.splitlines(), "}", ""]
+
+
 class Builder:
     """Collects the lines of a function. Values are operands as text (`%x`, `3`), without their types."""
 

@@ -7,7 +7,7 @@ from math import gcd
 
 from ..interface.expanded_weights import StoredWeights
 from ..interface.memory import ALIGNMENT
-from .builder import head
+from .builder import whole_function
 
 _MOST_LANES = 8
 
@@ -130,8 +130,8 @@ def expansions(name: str, stored: StoredWeights) -> list[str]:
     return [
         f"@{name}_expanded = internal global ptr null",
         f"@{name}_factors = internal constant [{len(factors)} x double] [{', '.join(factors)}], align 8",
-        *_function(f"define internal void @{name}_combine({parameters}) nounwind", _COMBINE.format(**types)),
-        *_function(
+        *whole_function(f"define internal void @{name}_combine({parameters}) nounwind", _COMBINE.format(**types)),
+        *whole_function(
             f"define internal i32 @{name}_expand_once(ptr %bytes, i1 %again) nounwind",
             _EXPAND.format(name=name, calls="\n".join(calls), **sizes),
         ),
@@ -141,7 +141,3 @@ def expansions(name: str, stored: StoredWeights) -> list[str]:
 def _double(value: float) -> str:
     """A number as LLVM reads it: the bits of a double."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-
-
-def _function(signature: str, body: str) -> list[str]:
-    return [head(signature), *body.splitlines(), "}", ""]

@@ -9,7 +9,7 @@ from ...tir.program import Slot
 from ..interface.memory import ALIGNMENT
 from ..interface.weights_digest import FACTOR, LANES, ROW, lanes_within
 from ..interface.weights_file import stored_digest
-from .builder import head
+from .builder import whole_function
 from .types import literal, stored_type
 
 
@@ -162,11 +162,11 @@ def accessors(name: str, size: int, beginning: bytes, digest: str, expands: bool
     sizes = {"size": size, "room": size + ALIGNMENT, "most": ALIGNMENT - 1, "mask": -ALIGNMENT}
     return [
         *_GLOBALS.format(name=name, identity=identity).split("\n"),
-        *_function(f"define internal i1 @{name}_are_own(ptr %bytes) nounwind", _ARE_OWN.format(name=name)),
-        *_function(
+        *whole_function(f"define internal i1 @{name}_are_own(ptr %bytes) nounwind", _ARE_OWN.format(name=name)),
+        *whole_function(
             f"define i32 @{name}_set_weights(ptr %bytes) nounwind", _SET.format(name=name, **_setting(name, expands))
         ),
-        *_function(
+        *whole_function(
             f"define i32 @{name}_load_weights(ptr %path) nounwind",
             _LOAD.format(name=name, check="\n".join(check), **_loading(name, expands), **sizes),
         ),
@@ -204,10 +204,6 @@ _FULL = """\
 full:
 {before}  ret i32 1
 """
-
-
-def _function(signature: str, body: str) -> list[str]:
-    return [head(signature), *body.splitlines(), "}", ""]
 
 
 _STEP = 8
@@ -309,4 +305,4 @@ def digest_function(symbol: str, stack_bytes: int = ROW) -> list[str]:
         eight=eight,
         numbers=numbers,
     )
-    return _function(f"define internal i64 @{symbol}(ptr %bytes, i64 %size) nounwind", body)
+    return whole_function(f"define internal i64 @{symbol}(ptr %bytes, i64 %size) nounwind", body)
