@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _INTEGER = re.compile(r"(\d+)(?:i(\d*))?")
 _FLOAT = re.compile(r"(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|inf|nan)(?:f(\d*))?")
-_INFINITE = {"16": 65520.0, "32": float.fromhex("0x1.ffffffp127"), "64": math.inf}
-"""The least number that is rounded to infinity: halfway from the greatest one of so many bits to the next. The shortest text of the greatest
-one, 3.4028235e+38f, stands for a larger number than it."""
+_GREATEST = {"16": 65504.0, "32": 3.4028235e38, "64": math.inf}
+"""The greatest literal of each number of bits: the shortest digits that are read back as the greatest float. Those of 32 bits stand for a larger
+number than the float itself, 0x1.fffffep127."""
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}(?:\\x[0-9a-fA-F]{2})*|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPED = {
     "n": "\n",
@@ -48,10 +48,10 @@ def read_number(text: str) -> tuple[int | float, str]:
     if match is None:
         raise ValueError(f"{_short(text)} is not a number")
     bits = match[2] or "32"
-    if bits not in _INFINITE:
+    if bits not in _GREATEST:
         raise ValueError(f"{_short(text)}: floats have 16, 32 or 64 bits, not {_short(bits)}")
     value = float(match[1])
-    if value >= _INFINITE[bits] and match[1] != "inf":
+    if match[1] != "inf" and (value > _GREATEST[bits] or math.isinf(value)):
         raise ValueError(f"{_short(text)} does not fit in float{bits}")
     return (-value if negative else value), f"float{bits}"
 
