@@ -33,7 +33,7 @@ from .graph.short_loops import mark_short_loops
 from .graph.split_groups import split_groups
 from .graph.store_canonical_views import store_canonical_views
 from .graph.transpose_operands import transpose_operands
-from .graph.truth_values import reduce_as_bytes
+from .graph.truth_values import reduce_as_integers
 from .graph.widen_float16 import widen_float16
 from .instructions.elide_packing import elide_packing
 from .instructions.store_shifted_bytes import store_shifted_bytes
@@ -268,9 +268,9 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         once=True,
     ),
     ProgramStage(
-        "ReduceAsBytes",
-        "computes any and all of truth values as extremes of bytes, for which there are vectors; runs after kernels are merged",
-        _each_form(reduce_as_bytes),
+        "ReduceAsIntegers",
+        "computes any and all of truth values as extremes of integers, for which there are vectors; runs after kernels are merged",
+        _each_form(reduce_as_integers),
         vectors=True,
         once=True,
     ),
