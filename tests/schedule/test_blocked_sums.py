@@ -47,6 +47,24 @@ def test_what_is_explained_of_sums_in_blocks_is_read_again(case: str, tmp_path: 
     assert len({re.sub(r"/\*.*?\*/", "", t, flags=re.DOTALL) for t in texts}) == 1  # comments name the strategies
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("k", "n"), [(64, 2048), (72, 1024 + 512), (2048, 1024), (7, 4096)])
+def test_one_row_reads_whole_pages_of_a_matrix(k: int, n: int, dtype: str, tmp_path: Path) -> None:
+    """Longer sums are divided by `block_sums`, too, and so only near those without blocks."""
+    text = f"""#[version = "0.0.5"]
+def @main(%x: Tensor[(1, {k}), {dtype}], %w: Tensor[({k}, {n}), {dtype}]) {{ nn.relu(nn.matmul(%x, %w, units={n})) }}"""
+    random = np.random.default_rng(0)
+    inputs = [random.uniform(-1, 1, s).astype(dtype) for s in ((1, k), (k, n))]
+    results, strategies = [], []
+    for size in (4096, 1 << 30):
+        built = irtool.build(irtool.parse(text), **options(size), out_dir=tmp_path / str(size))
+        strategies.append(built.report["kernels"][-1]["strategy"])
+        results.append(np.asarray(built.run(inputs)))
+    assert strategies == ["blocked_sum" if k != 7 else "register_tile", "register_tile"]
+    np.testing.assert_array_equal(*results)
+    np.testing.assert_allclose(results[0], np.maximum(inputs[0] @ inputs[1], 0), rtol=1e-4, atol=1e-4)
+
+
 def test_other_divisions_of_a_sum_are_offered_and_have_the_same_bits(tmp_path: Path) -> None:
     module, values = layers("rows")
     weights = {n: values[n] for n in "vw"}

@@ -11,6 +11,9 @@ and so does every bit of the results.
 
 If rows are contiguous, a block reads short pieces of them, far apart. That costs more than streaming weights from the L2 cache.
 So the sums of such rows are only divided if the weights exceed that cache.
+
+The sum of a single row reads each weight once. If its tile reads a short piece of every row of a matrix from memory, each on a page of its
+own, neither the prefetcher nor the TLB can follow: blocks of a few steps read whole pages of as many rows instead.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from ...core.block import Block
 from ...core.forms import Map, Reduction
 from ...core.nest import lower_all
 from ...core.products import sum_of_products
-from ...cost.machine import GAIN, SECOND_CACHE_SHARE
+from ...cost.machine import CACHE_WAY, GAIN, SECOND_CACHE_SHARE, TOGETHER
 from ...cost.tile_choice import TileChoice, choose_register_tile
 from ...primitives import block_reduction, compute_at, copy, parallel, prefetch, reorder, split, vectorize
 from ..base import Candidate, Stage, Strategy, strategy
@@ -43,13 +46,13 @@ class SumBlocks:
 
     Attributes:
         vector, columns: the vector axis of results, and the number of its elements in a panel.
-        band, rows: the outermost other axis of results, and the number of its steps in a band.
+        band, rows: the outermost other axis of results, None if there is a single row, and the number of its steps in a band.
         summed, steps: the outermost axis of the sum, and the number of its steps in a block.
     """
 
     vector: int
     columns: int
-    band: int
+    band: int | None
     rows: int
     summed: int
     steps: int
@@ -88,7 +91,7 @@ def _offer(r: Reduction, p: TileChoice, s: SumBlocks) -> Candidate:
 
 def _other_divisions(r: Reduction, s: SumBlocks, target: VectorTarget) -> Iterator[SumBlocks]:
     """Blocks of half and of twice the steps, and likewise of the rows, as long as the partial sums fit on the stack."""
-    steps, rows = r.inner[s.summed][1], r.loops[s.band][1]
+    steps, rows = r.inner[s.summed][1], r.loops[s.band][1] if s.band is not None else 1
     along = math.prod(n for loop_number, (_, n) in enumerate(r.loops) if loop_number not in (s.vector, s.band))
     most = target.scratch_bytes // (dtypes.itemsize(r.acc.dtype) * s.columns * along)
     for n in (_largest_divisor(steps, s.steps // 2, 1), _largest_divisor(steps, 2 * s.steps, 1)):
@@ -106,13 +109,15 @@ def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks |
     v, extent = r.loops[p.vector]
     columns = p.tile.vectors * p.lanes
     others = [n for n, (_, m) in enumerate(r.loops) if n != p.vector and m != 1]
-    if not _is_product(r, v) or not others or extent % columns or p.lanes != target.lanes_of(r.acc.dtype):
+    summed = next((n for n, (_, m) in enumerate(r.inner) if m > 1), None)
+    if not _is_product(r, v) or summed is None or p.lanes != target.lanes_of(r.acc.dtype):
+        return None
+    if not others:
+        return _divide_stream(r, p, summed, target)
+    if extent % columns:
         return None
     size = dtypes.itemsize(r.acc.dtype) * columns
     work = math.prod(m for _, m in r.inner)
-    summed = next((n for n, (_, m) in enumerate(r.inner) if m > 1), None)
-    if summed is None:
-        return None
     whole = _has_whole_rows(r, r.loops[p.row if p.row is not None else others[0]][0], r.inner[summed][0])
     if work * size <= (SECOND_CACHE_SHARE * target.l2_cache_bytes if whole else 2 * target.l1_cache_bytes):
         return None
@@ -130,6 +135,28 @@ def divide_sum(r: Reduction, p: TileChoice, target: VectorTarget) -> SumBlocks |
         most = min(target.l1_cache_bytes // each, r.inner[summed][1] - 1)
         steps = _largest_divisor(r.inner[summed][1], max(1, most), 1)
     return SumBlocks(p.vector, columns, others[0], rows, summed, steps)
+
+
+def _divide_stream(r: Reduction, p: TileChoice, summed: int, target: VectorTarget) -> SumBlocks | None:
+    """The division of a sum for a single row of results, whose tile would read a piece of a page in every step; None if it does not pay."""
+    (v, extent), (k, steps) = r.loops[p.vector], r.inner[summed]
+    simplify = simplifier(r.loops, r.inner)
+    (weights,) = (e for e in operands(r) if moves(e, v))
+    apart, along = coefficients(simplify, weights.source.offset(weights.indices), (k, v))
+    size = dtypes.itemsize(weights.dtype)
+    if (
+        extent % p.lanes
+        or along != 1
+        or apart is None
+        or abs(apart) * size < CACHE_WAY
+        or weights.source.nbytes < target.l2_cache_bytes
+    ):
+        return None
+    columns = p.lanes * _largest_divisor(extent // p.lanes, CACHE_WAY // (size * p.lanes), p.tile.vectors)
+    few = _largest_divisor(steps, TOGETHER, 1)
+    if columns < 2 * p.tile.vectors * p.lanes or few == 1 or few == steps:
+        return None
+    return SumBlocks(p.vector, columns, None, 1, summed, few)
 
 
 def _has_whole_rows(r: Reduction, row: Var, summed: Var) -> bool:
@@ -158,24 +185,27 @@ def _is_product(r: Reduction, v: Var) -> bool:
 
 def _blocked(r: Reduction, s: SumBlocks, target: VectorTarget) -> list[Block[Reduction]]:
     """The last block of the sum in tiles, inside of the loops of the other blocks."""
-    (v, columns), (x, rows), (k, _) = r.loops[s.vector], r.loops[s.band], r.inner[s.summed]
-    b = Block.of(r)
+    (v, columns), (k, _) = r.loops[s.vector], r.inner[s.summed]
+    b, divided = Block.of(r), [v]
     if columns > s.columns:
         b = split(b, v, [columns // s.columns, s.columns], ["panel", v.name])
-    if rows > s.rows:
-        b = split(b, x, [rows // s.rows, s.rows], ["band", x.name])
-    around = {loop: None for axis in (v, x) for loop in b.over(axis)[:-1]}
+    if s.band is not None:
+        x, rows = r.loops[s.band]
+        divided.append(x)
+        b = split(b, x, [rows // s.rows, s.rows], ["band", x.name]) if rows > s.rows else b
+    around = {loop: None for axis in divided for loop in b.over(axis)[:-1]}
     b = reorder(b, [*around, *(y for y, _ in b.loops if y not in around)])
     if r.work >= target.parallel_updates:
         for loop in around:
             b = parallel(b, loop)
     b = block_reduction(b, k, s.steps, along=b.over(v)[-1])
     b = compute_at(b, "part", *[*around][-1:])
+    shares = s.band is not None  # otherwise each weight is read once, and prefetches would be as many again
     for name, (fill,) in b.around[-1].fills:
         with copy(name):
-            whole = _tiled(fill, target, "block") if name == "part_update" else [_cleared(fill, target)]
+            whole = _tiled(fill, target, "block", shares) if name == "part_update" else [_cleared(fill, target)]
             b = b.with_fill(name, whole)
-    return _tiled(b, target, "panel")
+    return _tiled(b, target, "panel", shares)
 
 
 def _cleared(b: Block[Map], target: VectorTarget) -> Block[Map]:
@@ -186,16 +216,16 @@ def _cleared(b: Block[Map], target: VectorTarget) -> Block[Map]:
     return vectorize(b, b.over(v)[-1])
 
 
-def _tiled(b: Block[Reduction], target: VectorTarget, ahead: str) -> list[Block[Reduction]]:
-    """The sums over a block in tiles, with prefetches of the next weights: those of the next block, or after the last one of the
-    next panel."""
+def _tiled(b: Block[Reduction], target: VectorTarget, ahead: str, shares: bool) -> list[Block[Reduction]]:
+    """The sums over a block in tiles. If rows share weights, with prefetches of the next ones: those of the next block, or after the last
+    one of the next panel."""
     choice = choose_register_tile(b.form, target)
     assert choice is not None, "the whole sum has a tile along that axis"
     axis = b.form.loops[choice.vector][0]
 
     def next_weights(part: Block[Reduction]) -> Block[Reduction]:
         loop = next((v for level in part.around for v, _, _ in level.loops if v.name == ahead), None)
-        if loop is None or not part.tile or part.window is not None:
+        if not shares or loop is None or not part.tile or part.window is not None:
             return part
         (weights,) = (e for e in operands(part.form) if moves(e, axis))
         view = part.seen()
