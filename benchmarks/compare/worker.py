@@ -95,6 +95,12 @@ def main() -> None:
     _say(peak_memory())
 
 
+def resident_memory() -> int:
+    """Resident memory of this program at this moment, in bytes."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
+    return pages * resource.getpagesize()
+
+
 def peak_memory() -> int:
     """Largest resident memory of this program, in bytes. `ru_maxrss` would be that of the process that started it, if that had more:
     what a process had before it began another program counts there."""

@@ -26,17 +26,17 @@ PEERS = ("onnxruntime", "openvino")
 CLOSE = 1e-3
 """The largest difference of an output from that of ONNX Runtime."""
 
-_HEAD = "| network | threads | irtool | ONNX Runtime | OpenVINO | irtool / better peer | memory / ONNX Runtime's | pinned: speed, least | code, build time / pinned |"
+_HEAD = "| network | threads | irtool | ONNX Runtime | OpenVINO | irtool / better peer | memory / ONNX Runtime's: process, engine | pinned: speed, least | code, build time / pinned |"
 
 
 @dataclass
 class Row:
-    """A network with a number of threads: totals in seconds, memory in bytes; relative numbers of pinned builds."""
+    """A network with a number of threads: totals in seconds, memory of processes and engines in bytes; relative numbers of pinned builds."""
 
     title: str
     threads: int
     totals: dict[str, float]
-    memory: dict[str, int]
+    memory: dict[str, tuple[int, int]]
     speeds: list[float]
     code: float
     build: float
@@ -50,8 +50,8 @@ class Row:
     def line(self) -> str:
         """The row of the table."""
         own = [f"{1e3 * self.totals[e]:.1f} ms" if e in self.totals else "none" for e in ("irtool", *PEERS)]
-        ort = self.memory.get("onnxruntime", 0)
-        memory = f"{self.memory['irtool'] / ort:.2f}" if ort else "none"
+        pairs = zip(self.memory["irtool"], self.memory.get("onnxruntime", ()))
+        memory = ", ".join(f"{irtool / peer:.2f}" for irtool, peer in pairs) or "none"
         mean = math.exp(sum(map(math.log, self.speeds)) / len(self.speeds)) if self.speeds else math.nan
         pinned = f"{mean:.2f}, {min(self.speeds):.2f}" if self.speeds else "none"
         size = f"{self.code:.2f}, {self.build:.2f}" if self.speeds else "none"
@@ -110,7 +110,7 @@ def _measured(name: str, net: OpenNetwork, threads: int, seconds: float, pinned:
         for w in working.values():
             w.end()
         totals = {e: sum(w.best[n] for n in net.sweep) for e, w in working.items()}
-        memory = {e: w.memory for e, w in working.items()}
+        memory = {e: (w.memory, w.own_memory) for e, w in working.items()}
         row = Row(net.network.title, threads, totals, memory, speeds, max(code, default=0.0), max(build, default=0.0))
         print(row.line(), file=sys.stderr, flush=True)
         return row
@@ -136,7 +136,8 @@ def _page(rows: list[Row]) -> str:
         f"`python -m benchmarks.lengths --write` wrote this page: {setting}.",
         "",
         "One build serves all lengths. Times are sums over a sweep of lengths of the fastest run at each. *Pinned*: the speed beside builds for one",
-        "length only, as geometric mean and least over some lengths; code and build time are the largest ratios.",
+        "length only, as geometric mean and least over some lengths; code and build time are the largest ratios. Memory: the largest resident memory,",
+        "of the whole process with Python and NumPy, and without what it had before it loaded the engine.",
         "",
         _HEAD,
         "|" + " --- |" * (_HEAD.count("|") - 1),

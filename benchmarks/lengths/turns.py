@@ -18,12 +18,13 @@ class Engine:
         about: the seconds from the file to the build, and the bytes of the build.
         best: the seconds of the fastest run at each length.
         memory: the largest resident memory, in bytes, once it has ended.
+        own_memory: the part of it that the engine added to the worker.
         error: the reason for an end before its time.
     """
 
     def __init__(self, name: str, model: Path, network: str, threads: int, folder: Path) -> None:
         folder.mkdir(parents=True)
-        self.folder, self.error, self.memory = folder, "", 0
+        self.folder, self.error, self.memory, self.own_memory = folder, "", 0, 0
         self.best: dict[int, float] = {}
         arguments = [name, str(model), network, str(threads), str(folder)]
         environment = {"OMP_NUM_THREADS": str(threads)}
@@ -50,7 +51,8 @@ class Engine:
 
     def end(self) -> None:
         """Ends the process."""
-        self.memory = int(self._process.end() or 0)
+        self.memory, before = self._process.end() or (0, 0)
+        self.own_memory = self.memory - before
 
 
 def sweep(engines: Sequence[Engine], lengths: Sequence[int], seconds: float) -> None:

@@ -2,7 +2,7 @@
 
 Loads the model and says in a line of JSON how long that took and how large the build is; then reads lines `LENGTH RUNS` from standard
 input, each answered by the times in a line of JSON. The first run of a length writes its output to `LENGTH.npy`. At the end of the
-input it says what memory it needed. Of the engine `pinned`, ENGINE is `pinned:LENGTH`.
+input it says how much memory it needed, and how much of that before it loaded the engine. Of the engine `pinned`, ENGINE is `pinned:LENGTH`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..compare.precisions import PRECISIONS
-from ..compare.worker import ENGINES, peak_memory
+from ..compare.worker import ENGINES, peak_memory, resident_memory
 from .networks import NETWORKS, OpenNetwork
 
 Inputs = dict[str, np.ndarray]
@@ -79,6 +79,7 @@ def main() -> None:
     inputs = dict(np.load(Path(model).with_suffix(".npz")))
     kind, _, pinned = engine.partition(":")
     about: dict[str, Any] = {}
+    before = resident_memory()
     if kind in ("irtool", "pinned"):
         run, about = irtool(model, net, int(threads), folder, int(pinned) if pinned else None)
     else:
@@ -97,7 +98,7 @@ def main() -> None:
             run(own)
             times.append(time.perf_counter() - start)
         print(json.dumps(times), flush=True)
-    print(json.dumps(peak_memory()), flush=True)
+    print(json.dumps([peak_memory(), before]), flush=True)
 
 
 if __name__ == "__main__":

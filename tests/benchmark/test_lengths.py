@@ -33,10 +33,12 @@ def test_inputs_are_cut_along_the_open_axis() -> None:
 
 def test_rows_compare_with_the_better_peer() -> None:
     totals = {"irtool": 0.5, "onnxruntime": 1.0, "openvino": 0.8}
-    row = Row("net", 1, totals, {"irtool": 10, "onnxruntime": 40, "openvino": 80}, [1.0, 0.25], 1.5, 1.2)
+    row = Row(
+        "net", 1, totals, {"irtool": (10, 2), "onnxruntime": (40, 20), "openvino": (80, 60)}, [1.0, 0.25], 1.5, 1.2
+    )
     assert row.ratio == pytest.approx(0.625)
-    assert row.line() == "| net | 1 | 500.0 ms | 1000.0 ms | 800.0 ms | 0.62 | 0.25 | 0.50, 0.25 | 1.50, 1.20 |"
-    alone = Row("net", 2, {"irtool": 0.5}, {"irtool": 10}, [], 0.0, 0.0)
+    assert row.line() == "| net | 1 | 500.0 ms | 1000.0 ms | 800.0 ms | 0.62 | 0.25, 0.10 | 0.50, 0.25 | 1.50, 1.20 |"
+    alone = Row("net", 2, {"irtool": 0.5}, {"irtool": (10, 2)}, [], 0.0, 0.0)
     assert (
         math.isnan(alone.ratio) and alone.line() == "| net | 2 | 500.0 ms | none | none | none | none | none | none |"
     )
