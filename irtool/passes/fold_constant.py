@@ -237,11 +237,20 @@ def as_constant(value: Any, type: Type | None, span: Span | None = None) -> Expr
     return done[0]
 
 
+def _compact(array: np.ndarray) -> np.ndarray:
+    """The array, or a copy of it if it has elements several times or gaps between them. A permutation of axes stays a view: a transposed
+    weight takes no memory beside the weight."""
+    order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    if array.transpose(order).flags.c_contiguous:
+        return array
+    return np.ascontiguousarray(array).reshape(array.shape)
+
+
 def _constant(array: np.ndarray, t: Type | None, span: Span | None) -> Constant:
     dtype = t.dtype if isinstance(t, TensorType) else str(array.dtype)
     if dtype == "bfloat16" and array.dtype != np.uint16:
         constant = array_constant(array, dtype)
     else:
         converted = array if dtype == "bfloat16" else array.astype(dtype, copy=False)
-        constant = Constant(np.ascontiguousarray(converted).reshape(array.shape), dtype)
+        constant = Constant(_compact(converted), dtype)
     return Constant(constant.data, dtype, None, span, TensorType(array.shape, dtype))
