@@ -30,6 +30,7 @@ from .graph.read_copies import read_copies_in_place
 from .graph.share_kernels import share_kernels
 from .graph.share_loops import shared_kernels
 from .graph.short_loops import mark_short_loops
+from .graph.single_steps import map_single_steps
 from .graph.split_groups import split_groups
 from .graph.store_canonical_views import store_canonical_views
 from .graph.transpose_operands import transpose_operands
@@ -259,6 +260,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "FlushExponentials",
         "flushes subnormal exponentials of a softmax to zero, which softmax allows and which is faster; runs after stages are final",
         _flush_exponentials,
+        once=True,
+    ),
+    ProgramStage(
+        "MapSingleSteps",
+        "computes sums of a single term, such as outer products, without an accumulator; runs after kernels are merged",
+        _each_form(map_single_steps),
         once=True,
     ),
     ProgramStage(
