@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 from . import param_types
 from .mistakes import BadValue, ClashingOptions, MissingWord, UnreadableFile, UnwritableFile
 from .pass_options import loads_files
+from .regular_expression import pattern
 from .verbosity import is_quiet
 from .wrong_usage import Command, WrongUsage
 
@@ -44,8 +46,17 @@ _ENDINGS = (".npz", ".params", ".safetensors")
     show_default=True,
     help="The function whose parameters are meant.",
 )
+@click.option(
+    "--only",
+    callback=pattern,
+    metavar="REGEX",
+    default=None,
+    help="Take only tensors whose whole name matches.",
+)
 @loads_files
-def command(sources: tuple[str, ...], output: str, params_out: str | None, entry: str) -> None:
+def command(
+    sources: tuple[str, ...], output: str, params_out: str | None, entry: str, only: re.Pattern[str] | None
+) -> None:
     """Convert tensors by name. SOURCES are .npz, .params and .safetensors files and folders of .npy files, whose tensors are
     put together, and at most one Relay text, which comes first.
 
@@ -53,6 +64,7 @@ def command(sources: tuple[str, ...], output: str, params_out: str | None, entry
     Examples:
       irtool convert net.params -o net.safetensors                           another format
       irtool convert weights/ more.npz -o all.params                         a folder of .npy files, and more
+      irtool convert trained.npz -o net.npz --only '(?!.*_velocity).*'       some of the tensors
       irtool convert net.relay -o bare.relay --params-out weights.npz        constants become parameters
       irtool convert bare.relay weights.npz -o net.relay                     parameters become constants
 
@@ -67,29 +79,34 @@ def command(sources: tuple[str, ...], output: str, params_out: str | None, entry
     if text is None:
         if params_out is not None:
             raise WrongUsage("--params-out goes with Relay text", ClashingOptions)
-        _write_tensors(output, _read_tensors(weights))
+        _write_tensors(output, _read_tensors(weights, only))
         return
+    if only is not None and not weights:
+        raise WrongUsage("--only chooses among the tensors of files, and no file is named", ClashingOptions)
     if output != "-" and _is_tensors(output):
         raise WrongUsage(
             f"-o names the text, and {output} is no place for one",
             ClashingOptions,
             hint=f"-o FILE.relay --params-out {output} writes both",
         )
-    _convert_text(text, weights, output, params_out, entry)
+    values = _read_tensors(weights, only) if weights else None
+    _convert_text(text, values, output, params_out, entry)
 
 
-def _convert_text(text: str, weights: tuple[str, ...], output: str, params_out: str | None, entry: str) -> None:
+def _convert_text(
+    text: str, weights: Mapping[str, Any] | None, output: str, params_out: str | None, entry: str
+) -> None:
     from ..passes.core.bind import bind_params
     from ..passes.core.externalize import constants_as_params
     from ..printer import to_text
     from .input_module import read_whole
     from .output import write_text
 
-    if not weights and params_out is None:
+    if weights is None and params_out is None:
         raise WrongUsage("name the values of the parameters, or --params-out for those of the constants", MissingWord)
     module = read_whole(text)
-    if weights:
-        module = bind_params(module, _read_tensors(weights), entry)
+    if weights is not None:
+        module = bind_params(module, weights, entry)
     if params_out is not None:
         _check_place(params_out)
         if os.path.abspath(params_out) == os.path.abspath(output):
@@ -123,8 +140,8 @@ def _check_place(path: str) -> None:
         )
 
 
-def _read_tensors(paths: tuple[str, ...]) -> Any:
-    """The tensors of files and folders. Raises IrError, and for a name that two of them have."""
+def _read_tensors(paths: tuple[str, ...], only: re.Pattern[str] | None) -> Any:
+    """The tensors of files and folders whose names match. Raises IrError, also for a name that two of them have, and if no name matches."""
     from ..diagnostics import IrError
     from ..parser.array_folder import read_folder
     from ..parser.params import ParameterFile
@@ -140,7 +157,16 @@ def _read_tensors(paths: tuple[str, ...]) -> Any:
         except OSError as error:
             where = error.filename or path
             raise IrError(f"cannot read {where}: {error.strerror or error}", code=UnreadableFile) from None
-    return ParameterFile.merged(files)
+    tensors = ParameterFile.merged(files)
+    if only is None:
+        return tensors
+    chosen = {name: a for name, a in tensors.items() if only.fullmatch(name)}
+    if not chosen:
+        raise IrError(
+            f"no tensor has a name that matches {only.pattern}",
+            help=f"the first of {len(tensors)} is {next(iter(tensors))}" if tensors else "",
+        )
+    return chosen
 
 
 def _write_tensors(path: str, tensors: Mapping[str, Any], is_printed: bool = False) -> None:

@@ -24,13 +24,14 @@ from .param_facts import ParamFacts, main_option, type_options, warn
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, machine_of, precision_options
-from .run_steps import Rows, evaluate_rows, names_without_states, run_rows, step_values
-from .saved_outputs import save_outputs
+from .run_steps import Keep, Rows, evaluate_rows, names_without_states, run_rows, step_values
+from .saved_outputs import SavedStates, save_outputs
 from .state_option import state_option
 from .tables import drawer
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
+    from ..driver.precision import Lowered
     from ..ir import Module
 
 
@@ -129,6 +130,14 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     default=None,
     help="Write the outputs as out0, out1, …; the only one as FILE.npy, too.",
 )
+@click.option(
+    "--save-states",
+    "states_file",
+    type=param_types.WRITTEN,
+    metavar="FILE.npz",
+    default=None,
+    help="Write the states of a network after the last step by name, such as trained weights; --params takes the file.",
+)
 @click.option("--by-name", is_flag=True, help="With -o: write the outputs by the names that they have in the model.")
 @output_check_options
 @click.option("-v", "--verbose", is_flag=True, help="Also report passes, kernels, memory and time.")
@@ -150,6 +159,7 @@ def command(
     tolerance: float | None,
     repeat: int,
     output: str | None,
+    states_file: str | None,
     by_name: bool,
     checks: OutputChecks,
     verbose: bool,
@@ -172,7 +182,6 @@ def command(
       irtool run net.relay --compare interp,c --cc aarch64-linux-gnu-gcc --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
     """
     from ..diagnostics import IrError, UsageError
-    from ..driver.precision import is_too_low, low_ratio_sentence, precision_error
     from ..ir import Function
     from ..ir.tensor_names import output_names
     from ..ir.values import value_leaves
@@ -205,10 +214,13 @@ def command(
         lambda facts, n: parameter_values(function, before, entry, facts, n, random, read.places),
     )
     names = names_without_states(function, output_names(before[entry]))
+    saved = SavedStates(states_file, function)
     results: dict[str, Any] = {}
     facts: list[str] = []
     for way in compare or [via]:
-        results[way] = _run(module, entry, rows, way, level, chosen, repeat, verbose, compiling, facts, bool(compare))
+        results[way] = _run(
+            module, entry, rows, way, level, chosen, repeat, verbose, compiling, facts, bool(compare), saved.keep
+        )
     report_instruments(chosen.instruments)
     say_random(missing, max(len(read.places), len(function.params)), seed)
     first = next(iter(results.values()))
@@ -216,20 +228,27 @@ def command(
         _show(first, names)
     if output is not None:
         save_outputs(output, first, names if by_name else None)
+    saved.write()
     checks.dump(module, entry, values)
     leaves = value_leaves(first)
     checks.rank(leaves)
     if not precision.is_exact and not quiet:
-        error = precision_error(evaluate_rows(exact, rows, entry), first)
-        where = "random inputs" if missing else ""
-        click.echo(error_line(precision.name, error, lowered.calibrated, where))
-        if is_too_low(error.snr):
-            say_warning(low_ratio_sentence(error.snr, lowered.worst()))
+        _show_error(precision, lowered, evaluate_rows(exact, rows, entry), first, bool(missing))
     if compare:
         if tolerance is None:
             tolerance = 1e-3 if precision.is_exact else 5e-2
         report_comparison(results, tolerance, quiet, lambda: evaluate_in_double(module, rows, entry), facts)
     checks.compare(leaves, names)
+
+
+def _show_error(precision: PrecisionChoice, lowered: Lowered, exact: Any, result: Any, is_random: bool) -> None:
+    """Prints the error of a lower precision, and a warning if it is too large."""
+    from ..driver.precision import is_too_low, low_ratio_sentence, precision_error
+
+    error = precision_error(exact, result)
+    click.echo(error_line(precision.name, error, lowered.calibrated, "random inputs" if is_random else ""))
+    if is_too_low(error.snr):
+        say_warning(low_ratio_sentence(error.snr, lowered.worst()))
 
 
 def _compiling(ways: Sequence[str], flags: Mapping[str, str | None], runner: tuple[str, ...]) -> _Compiling:
@@ -286,10 +305,11 @@ def _run(
     compiling: _Compiling,
     facts: list[str],
     compares: bool = False,
+    keep: Keep | None = None,
 ) -> Any:
     """The outputs by one way of running; facts for the final line are added to `facts`."""
     if way == "interp":
-        result, seconds = _timed(lambda: evaluate_rows(module, rows, entry), repeat)
+        result, seconds = _timed(lambda: evaluate_rows(module, rows, entry, keep), repeat)
         if verbose:
             click.echo(f"interpreter: {seconds * 1e3:.2f} ms")
         return result
@@ -313,7 +333,7 @@ def _run(
         facts.append(f"{', '.join('%' + n for n in special.baked)} baked in")
     artifact, rows = special.artifact, [special.inputs, *rows[1:]]
     built = time.perf_counter() - start
-    result, seconds = _timed(lambda: run_rows(artifact, rows, runner), repeat)
+    result, seconds = _timed(lambda: run_rows(artifact, rows, runner, keep), repeat)
     count = len(artifact.report["kernels"])
     facts += [f"{count} kernel{'' if count == 1 else 's'}", f"{seconds * 1e3:.3g} ms"]
     if artifact.region_used:

@@ -134,8 +134,12 @@ def taking_steps(instance: Instance, rows: Rows) -> Callable[[], Any]:
     return step
 
 
-def evaluate_rows(module: Module, rows: Rows, entry: str) -> Any:
-    """The interpreter's result."""
+Keep = Callable[[dict[str, Any]], None]
+"""Takes the states by name after the last step."""
+
+
+def evaluate_rows(module: Module, rows: Rows, entry: str, keep: Keep | None = None) -> Any:
+    """The interpreter's result. `keep` gets the states of a network that has any."""
     from ..interp.evaluate import evaluate
     from ..interp.steps import Steps
     from ..ir import Function
@@ -145,21 +149,28 @@ def evaluate_rows(module: Module, rows: Rows, entry: str) -> Any:
     if not isinstance(function, Function) or not state_outputs(function):
         return evaluate(module, rows[0], entry=entry)
     steps = Steps(module, entry)
-    return stacked([steps.step(row) for row in rows])
+    results = [steps.step(row) for row in rows]
+    if keep is not None:
+        keep(steps.values())
+    return stacked(results)
 
 
-def run_rows(artifact: Artifact, rows: Rows, runner: Sequence[str]) -> Any:
-    """The result of compiled code. Raises UsageError for several steps of a program."""
+def run_rows(artifact: Artifact, rows: Rows, runner: Sequence[str], keep: Keep | None = None) -> Any:
+    """The result of compiled code. `keep` gets the states of a network that has any. Raises UsageError for several steps of a program, and
+    for its states."""
     from ..diagnostics import UsageError
 
     if not artifact.report.get("states"):
         return artifact.run(rows[0], runner=runner)
-    if len(rows) == 1:
+    if len(rows) == 1 and keep is None:
         return artifact.run(rows[0], runner=runner)
     if artifact._program is not None:
-        raise UsageError("--runner and --sanitize run one step", code=ClashingOptions)
+        raise UsageError("--runner and --sanitize run one step, and give no states", code=ClashingOptions)
     instance = artifact.instance()
-    return stacked([instance.step(row) for row in rows])
+    results = [instance.step(row) for row in rows]
+    if keep is not None:
+        keep(instance.values())
+    return stacked(results)
 
 
 def stacked(results: Sequence[Any]) -> Any:

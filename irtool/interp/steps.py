@@ -57,6 +57,10 @@ class Steps:
             number += len(value_leaves(field))
         return left[0] if len(left) == 1 and not isinstance(left[0], tuple) else tuple(left)
 
+    def values(self) -> dict[str, Any]:
+        """The states by name after the last step; none before the first one."""
+        return {p.name: v for p, v in self._values.items()}
+
     def _own(self) -> list[Var]:
         return [p for p in self._function.params if p not in self._outputs]
 

@@ -190,6 +190,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("check model.onnxtxt --dim n=2 --value k=1, --prelude", 0, ("out:no errors",)),
     ("completion bash", 0, ("out:complete",)),
     ("convert w.npz -o w.params --load own.py -v", 0, ("out:wrote w.params", "w.params:", "err:read w.npz")),
+    ("convert w.npz -o some.npz --only w", 0, ("out:1 tensor", "some.npz:")),
+    ("convert w.npz -o some.npz --only nothing", 1, ("err:no tensor has a name that matches nothing",)),
     ("convert net.relay w.npz -o with.relay --entry main -q", 0, ("with.relay:meta[relay.Constant]", "not out:wrote")),
     ("convert with.relay -o bare.relay --params-out bare.npz", 0, ("bare.relay:def @main", "bare.npz:")),
     ("diff net.relay other.relay --types all --infer --load own.py -v", 1, ("out:tanh", "err:read other.relay")),
@@ -286,6 +288,9 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("run net.relay --via interp --entry main --inputs x.npz --params w.npz --expect want.npz --rtol 0.001 --atol 0.001 --ulp 4 --top 2 "
      "--labels names.txt --dump-values values --repeat 2 -o out.npz -v", 0,
      ("out:agree with want.npz", "out:row 1:", "values/0000.nn.dense.npy:", "out.npz:")),
+    ("run state.relay --state h=out1 --steps 3 --compare interp,c --save-states state.npz", 0, ("out:interp and c agree", "state.npz:h")),
+    ("run net.relay --save-states state.npz", 2, ("err:--save-states is for networks with states",)),
+    ("run state.relay --state h=out1 --save-states state.txt", 2, ("err:--save-states writes an .npz file",)),
     ("run net.relay --by-name -o out.npz", 2, ("err:the outputs have no names of their own",)),
     ("run net.relay --compare interp,c --tolerance 0.1 -O 2 --cc cc --mcpu native --cflags -g --sanitize undefined --runner env --seed 1 -q "
      "--missing-constants zeros", 0, ("out:interp and c agree",)),

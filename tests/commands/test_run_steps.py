@@ -115,3 +115,37 @@ def test_a_benchmark_begins_anew_when_states_are_full(growing: Path) -> None:
     code, text, messages = irtool("bench", growing, *LENGTHS, "--time", 0.01, "--rounds", 1)
     assert code == 0, messages
     assert "length.write" in text
+
+
+@pytest.mark.parametrize("way", ["interp", "c"])
+def test_saved_states_are_begun_with_again(net: Path, way: str) -> None:
+    """Twice two steps are four steps."""
+    folder = net.parent
+    xs = np.load(folder / "xs.npy")
+    common = ("run", net, "--state", "h=out1", "--via", way)
+    states = folder / "states.npz"
+    for first, more in ((0, ()), (2, ("--params", states))):
+        np.save(folder / "part.npy", xs[first : first + 2])
+        part = ("--steps", 2, "--input", f"x={folder / 'part.npy'}")
+        code, _, messages = irtool(*common, *part, *more, "--save-states", states)
+        assert code == 0, messages
+    saved = np.load(states)
+    assert list(saved) == ["h"]
+    np.testing.assert_array_equal(saved["h"], xs.sum(axis=0))
+
+
+def test_states_of_a_single_step(net: Path) -> None:
+    states = net.parent / "states.npz"
+    code, _, messages = irtool(
+        "run", net, "--state", "h=out1", "--via=c", "--input", f"x={net.parent / 'x.npy'}", "--save-states", states
+    )
+    assert code == 0, messages
+    np.testing.assert_array_equal(np.load(states)["h"], np.ones(3, "float32"))
+
+
+def test_states_of_a_program_are_refused(net: Path) -> None:
+    states = net.parent / "states.npz"
+    code, _, messages = irtool(
+        "run", net, "--state", "h=out1", "--via=c", "--sanitize=undefined", "--save-states", states
+    )
+    assert code == 2 and "give no states" in messages and not states.exists()
