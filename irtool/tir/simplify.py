@@ -167,8 +167,10 @@ class Simplifier:
                 limits = None
             if limits is not None:
                 return limits
-        if op == "&" and is_natural and holds(operator.ge, c, 0):
-            return 0, _either(operator.le, b, d)
+        if op == "&" and holds(operator.ge, c, 0):
+            return 0, _either(operator.le, b, d) if is_natural else d
+        if op == "&" and is_natural:
+            return 0, b
         if op == ">>" and c == d and isinstance(c, int) and 0 <= c < 64 and isinstance(a, int) and isinstance(b, int):
             return a >> c, b >> c
         if op == "floormod" and holds(operator.gt, c, 0):

@@ -302,7 +302,7 @@ class _Verifier:
     def sources(self, e: Expr) -> frozenset[Buffer | Expr]:
         """The buffers that an expression's value is read from, and the variables that hold such values.
 
-        What decides between two values is not among them.
+        What decides between two values is not among them, nor what decides which element of a buffer is read.
         """
         sources: set[Buffer | Expr] = set()
         seen: set[Expr] = set()
@@ -312,10 +312,11 @@ class _Verifier:
             if x in seen:
                 continue
             seen.add(x)
+            if isinstance(x, Load):
+                sources |= {x.source} & self.foreign
+                continue
             stack.extend(children(x)[1:] if isinstance(x, Select) else children(x))
-            if isinstance(x, Load) and x.source in self.foreign:
-                sources.add(x.source)
-            elif isinstance(x, Var):
+            if isinstance(x, Var):
                 sources |= self.data.get(x, frozenset())
         return frozenset(sources)
 

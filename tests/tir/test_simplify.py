@@ -1,5 +1,6 @@
 """The simplifier keeps every value, and removes what bounds make needless."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from irtool.tir.expr import (
     Expr,
     Select,
     Var,
+    bitwise_and,
     const,
     floordiv,
     floormod,
@@ -151,3 +153,14 @@ def test_comparisons_of_sums_keep_their_truth(
                 total = factors[0] * i + factors[1] * j + factors[2] * k + by
                 want = {"<": total < 0, "<=": total <= 0, "==": total == 0, "!=": total != 0}[op]
                 assert value(simplified, env) == want, (simplified, env)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1000, 1000), (-7, -3), (0, 300), (300, 400)])
+@pytest.mark.parametrize("mask", [0, 1, 255])
+def test_range_of_masked_numbers(low: int, high: int, mask: int) -> None:
+    x = Var("x", "int32")
+    simplify = Simplifier({x: (low, high)})
+    values = [n & mask for n in range(low, high + 1)]
+    for e in (bitwise_and(x, const(mask)), bitwise_and(const(mask), x)):
+        first, last = simplify.range(e)
+        assert 0 <= first <= min(values) and max(values) <= last <= mask
