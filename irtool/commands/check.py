@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import param_types
+from .check_formats import FORMATS
 from .param_facts import ARRAYS, ONE_ARRAY, ParamFacts, entry_option, type_options
 from .pass_options import loads_files
 from .verbosity import is_quiet
@@ -59,10 +59,10 @@ class Checks:
 @click.option(
     "--format",
     "style",
-    type=click.Choice(["text", "json", "github"]),
+    type=click.Choice(["text", *FORMATS]),
     default="text",
     show_default=True,
-    help="Output format.",
+    help="Output format: for people, JSON, annotations of GitHub, or SARIF, which code scanners and editors read.",
 )
 @click.option("--json", "style", flag_value="json", help="The same as --format=json.")
 @loads_files
@@ -85,11 +85,9 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
     for path in files:
         diagnostics += _check(path, checks, style)
     errors = sum(d.level == "error" for d in diagnostics)
-    if style == "json":
-        click.echo(json.dumps([_record(d) for d in diagnostics], indent=1))
-    elif style == "github":
-        for d in diagnostics:
-            click.echo(_github(d))
+    if style in FORMATS:
+        for line in FORMATS[style](diagnostics):
+            click.echo(line)
     else:
         from ..diagnostics import render
 
@@ -169,36 +167,3 @@ def _round_trip(module: Module, name: str) -> list[Diagnostic]:
     if to_text(again) != text:
         return [Diagnostic("the printed text, read back, prints differently", filename=name)]
     return []
-
-
-def _record(d: Diagnostic) -> dict[str, object]:
-    record: dict[str, object] = {
-        "level": d.level,
-        "code": d.code.name if d.code else None,
-        "message": d.message,
-        "notes": list(d.notes),
-        "help": d.help,
-    }
-    if d.span is not None:
-        line, column = d.span.source.position(d.span.start)
-        end_line, end_column = d.span.source.position(max(d.span.end, d.span.start))
-        record |= {
-            "file": d.span.source.name,
-            "line": line,
-            "column": column,
-            "end_line": end_line,
-            "end_column": end_column,
-        }
-    elif d.filename:
-        record["file"] = d.filename
-    return record | getattr(d, "details", {})
-
-
-def _github(d: Diagnostic) -> str:
-    r = _record(d)
-    where = ",".join(f"{k}={r[v]}" for k, v in (("file", "file"), ("line", "line"), ("col", "column")) if v in r)
-    text = d.message + (f" ({d.help})" if d.help else "")
-    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    title = f"{',' if where else ''}title={d.code.name}" if d.code else ""
-    level = "notice" if d.level == "note" else d.level
-    return f"::{level} {where}{title}::{escaped}"

@@ -90,6 +90,7 @@ def group(debug: bool, max_size: int | None) -> None:
     irtool build --target=c in.relay -o out/                   compile to C and a library
     irtool run --compare interp,c in.relay                     run both ways and compare the outputs
 
+    @FILE stands for the words in a file.
     Exit codes: 0 ok, 1 input rejected or a comparison failed, 2 wrong usage, 3 a bug in irtool, 4 an outside tool failed.
     """
 
@@ -108,6 +109,7 @@ def execute(arguments: Sequence[str]) -> int:
     loading.warn = _warn
     read: list[tuple[str, str]] = []
     try:
+        arguments = _with_response_files(arguments)
         with (
             unwrapped_endings(),
             conversions_as_notes(),
@@ -155,14 +157,27 @@ def execute(arguments: Sequence[str]) -> int:
         if blame is not None:
             _say(render(blame))
             return blame.exit_code
-        import traceback
-
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        _say(
-            f"error: a bug in irtool: {type(error).__name__}: {error}\n  in {where.name} ({os.path.basename(where.filename)}:{where.lineno})"
-        )
+        _say_bug(error)
         _leave_reproducer(error, arguments, read)
         return 3
+
+
+def _say_bug(error: Exception) -> None:
+    """Says that irtool has a bug, and the function that raised the exception."""
+    import traceback
+
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"in {where.name} ({os.path.basename(where.filename)}:{where.lineno})"
+    _say(f"error: a bug in irtool: {type(error).__name__}: {error}\n  {place}")
+
+
+def _with_response_files(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments with the words of `@FILE`."""
+    if not any(a.startswith("@") for a in arguments):
+        return arguments
+    from .response_files import expand
+
+    return expand(arguments)
 
 
 def _length_error(error: Exception) -> IrError | None:

@@ -185,6 +185,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("check net.relay --round-trip --basic-block-normal-form --target c --load own.py -v", 0, ("out:no errors", "err:read net.relay")),
     ("check open.relay --partial --shape x=2,3 --dtype x=float32 --entry f", 0, ("out:shape_num_unknown_nodes=",)),
     ("check open.relay --inputs open.npz --shape y=2,3 --entry f --target c", 0, ("out:no errors",)),
+    ("check bad.relay --format sarif", 1, ("out:ruleId",)),
     ("check bad.relay --format github", 1, ("out:::error file=bad.relay,line=3",)),
     ("check net.relay --params w.npz --input x=x.npy --json", 0, ("out:[]",)),
     ("check model.onnxtxt --dim n=2 --value k=1, --prelude", 0, ("out:no errors",)),

@@ -86,6 +86,30 @@ def test_json_and_github_records_have_the_code(tmp_path: Path) -> None:
     assert "title=E0104::unknown operator" in irtool("check", "--format=github", "in.relay")[1]
 
 
+def test_sarif(tmp_path: Path) -> None:
+    """The properties that the schema of SARIF 2.1.0 requires, and places that are in the file."""
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    text = codes.get("E0104").example
+    (folder / "in.relay").write_text(text)
+    exit_code, out, _ = irtool("check", "--format=sarif", "a folder/in.relay", "missing.relay")
+    assert exit_code == 1
+    log = json.loads(out)
+    (run,) = log["runs"]
+    assert log["version"] == "2.1.0" and run["tool"]["driver"]["name"] == "irtool"
+    rules = {r["id"]: r["shortDescription"]["text"] for r in run["tool"]["driver"]["rules"]}
+    assert rules.keys() == {r["ruleId"] for r in run["results"]} and all(rules.values())
+    first, other = (r["locations"][0]["physicalLocation"] for r in run["results"])
+    assert first["artifactLocation"]["uri"] == "a%20folder/in.relay"
+    line = text.splitlines()[first["region"]["startLine"] - 1]
+    word = line[first["region"]["startColumn"] - 1 : first["region"]["endColumn"] - 1]
+    assert word in run["results"][0]["message"]["text"]
+    assert other == {"artifactLocation": {"uri": "missing.relay"}}
+    (folder / "good.relay").write_text('#[version = "0.0.5"]\ndef @main(%x: float32) { exp(%x) }\n')
+    empty = json.loads(irtool("check", "--format=sarif", "a folder/good.relay")[1])
+    assert empty["runs"][0]["results"] == []
+
+
 def test_a_plugin_has_codes_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         '''
