@@ -58,6 +58,7 @@ from ..symbolic_int import uncertain_equalities
 from .advice import wrong_count
 from .exhaustive import show_pattern, unmatched_cases
 from .mistakes import MatchNotExhaustive, NoSuchField, NotCallable, TypesDiffer, WrongArgumentCount
+from .own_types import own_type
 from .solver import Solver, TypeRelation, substitute_type
 from .well_formed_types import check_type
 
@@ -106,6 +107,11 @@ class Constraints:
 
     # What the rules are made of
 
+    def _value(self, e: Expr) -> Type:
+        """The type of a value at this place: constructors and functions, each one object for all places, may be of another type at each."""
+        t = self.types[e]
+        return own_type(t) if e.__class__ in (Constructor, GlobalVar) else t
+
     def _set(self, e: Expr, t: Type) -> None:
         self.types[e] = t
         self.order.append(e)
@@ -134,10 +140,7 @@ class Constraints:
                 check_type(t, self.module, span, self._checked)
             except IrError as error:
                 self.solver.diagnostics.extend(error.diagnostics)
-        if t.__class__ is TensorType:
-            # Joins follow the object: two variables must not share one, though their text was the same.
-            return TensorType(t.shape, t.dtype, t.span)
-        return t
+        return own_type(t)
 
     def _bind(self, v: Var) -> None:
         """Gives a binder its type and checks that nothing else binds it."""
@@ -197,7 +200,7 @@ class Constraints:
         self._stack.extend(e.fields[::-1])
 
     def _leave_tuple(self, e: Tuple) -> None:
-        self._set(e, TupleType(tuple([self.types[f] for f in e.fields])))
+        self._set(e, TupleType(tuple([self._value(f) for f in e.fields])))
 
     def _get_item(self, e: TupleGetItem) -> None:
         self._stack += [(Constraints._leave_get_item, e), e.tuple]
@@ -225,7 +228,7 @@ class Constraints:
         self._stack += [(Constraints._leave_ref_create, e), e.value]
 
     def _leave_ref_create(self, e: RefCreate) -> None:
-        self._set(e, RefType(self.types[e.value]))
+        self._set(e, RefType(self._value(e.value)))
 
     def _ref_read(self, e: RefRead) -> None:
         self._stack += [(Constraints._leave_ref_read, e), e.ref]
@@ -243,7 +246,7 @@ class Constraints:
 
     def _leave_ref_write(self, e: RefWrite) -> None:
         value = self._referent(self.types[e.ref], e.span)
-        self.unify(self.types[e.value], value, e.span, "the reference holds another type")
+        self.unify(self._value(e.value), value, e.span, "the reference holds another type")
         self._set(e, UNIT)
 
     # Control
@@ -255,7 +258,7 @@ class Constraints:
         self._stack += [(Constraints._leave_let_value, e), e.value]
 
     def _leave_let_value(self, e: Let) -> None:
-        value = self.types[e.value]
+        value = self._value(e.value)
         v = e.var
         if e.value.__class__ is Function:
             joined = self.unify(self.types[v], value, v.span or e.span, f"the value of %{v.name}")
@@ -268,7 +271,7 @@ class Constraints:
         self._stack += [(Constraints._leave_let, e), e.body]
 
     def _leave_let(self, e: Let) -> None:
-        self._set(e, self.types[e.body])
+        self._set(e, self._value(e.body))
 
     def _if(self, e: If) -> None:
         self._stack += [
@@ -285,7 +288,7 @@ class Constraints:
         )
 
     def _leave_if(self, e: If) -> None:
-        a, b = self.types[e.true_branch], self.types[e.false_branch]
+        a, b = self._value(e.true_branch), self._value(e.false_branch)
         self._set(e, self.unify(a, b, e.span, "the branches of an if have one type"))
 
     def _match(self, e: Match) -> None:
@@ -332,7 +335,7 @@ class Constraints:
     def _leave_match(self, e: Match) -> None:
         t: Type = IncompleteType()
         for clause in e.clauses:
-            t = self.unify(t, self.types[clause.body], clause.span or e.span, "the clauses of a match have one type")
+            t = self.unify(t, self._value(clause.body), clause.span or e.span, "the clauses of a match have one type")
         if e.complete and self.module is not None and not self.solver.diagnostics:
             missed = unmatched_cases(e, self.module, most=5)
             if missed:
@@ -353,7 +356,7 @@ class Constraints:
         self._stack += [(Constraints._leave_function, e), e.body]
 
     def _leave_function(self, e: Function) -> None:
-        result = self.solver.find(self.types[e.body])
+        result = self.solver.find(self._value(e.body))
         if e.ret_type is not None:
             declared = self._annotation(e.ret_type, e.span)
             if isinstance(result, FuncType) and result.type_params and not isinstance(result, OperatorType):
@@ -424,7 +427,7 @@ class Constraints:
         if isinstance(t, OperatorType):
             self._apply_rule(e, t.operator)
             return
-        args = [self.types[a] for a in e.args]
+        args = [self._value(a) for a in e.args]
         if isinstance(t, IncompleteType):
             poisoned = t in self.solver.poisoned
             result: Type = self._poison() if poisoned else IncompleteType()

@@ -14,24 +14,26 @@ from weakref import WeakKeyDictionary
 
 from ..diagnostics import Diagnostic, IrError
 from ..ir import (
+    Constructor,
     Expr,
     Function,
     FuncType,
     GlobalVar,
     IncompleteType,
     Module,
-    TensorType,
+    Op,
     Type,
     global_names,
     post_order,
     with_function,
 )
-from ..ir.types import has_static_shapes
+from ..ir.types import has_static_shapes, quantified
 from ..ops.base import RelationError
 from .attach import attach
 from .constraints import Constraints
 from .mistakes import TypesDiffer
 from .open_types import has_unknowns, report_open
+from .own_types import own_type
 from .solver import Solver
 
 _CALLEES: WeakKeyDictionary[Function, dict[str, Type | None]] = WeakKeyDictionary()
@@ -75,17 +77,26 @@ def infer_afresh(module: Module) -> Module:
     """The module with the types that a reader of its text finds: those that nodes carry already are not believed.
 
     A program that was typed piece by piece, as it was built, has narrower ones where a `?` in a later piece meets a number in an
-    earlier one. Raises IrError as `infer_types` does.
+    earlier one, and a polymorphic function a function of one type. Raises IrError as `infer_types` does.
     """
     nodes = (e for f in module.relay_functions.values() for e in post_order(f))
-    if all(e.checked_type is None or has_static_shapes(e.checked_type) for e in nodes):
-        return infer_types(module)  # numbers alone are never joined into anything else
+    if all(e.checked_type is None or _joins_to_itself(e) for e in nodes):
+        return infer_types(module)
     functions = {n: with_function(f) for n, f in module.relay_functions.items()}
     inference = _ModuleInference(module.with_functions({**module.functions, **functions}), fresh=True)
     inference.run()
     if inference.diagnostics or inference.open:
         raise IrError(in_order(inference.diagnostics or list(inference.open.values())))
     return inference.module.with_functions({**module.functions, **inference.done})
+
+
+def _joins_to_itself(e: Expr) -> bool:
+    """True if what the type of a node is joined with leaves it as it is: only numbers and functions of one type are in it."""
+    t = e.checked_type
+    assert t is not None
+    if not has_static_shapes(t):
+        return False
+    return not t.is_generic or isinstance(e, Op | Constructor | GlobalVar) or not quantified(t)
 
 
 @overload
@@ -305,10 +316,8 @@ def partly_declared(f: Function) -> FuncType:
 
 
 def _apart(t: Type | None) -> Type:
-    """The type as an object of its own: joins follow the object, and the same text may have become one for several parameters."""
-    if t.__class__ is TensorType:
-        return TensorType(t.shape, t.dtype, t.span)  # type: ignore[union-attr]  # by the class, which mypy does not follow
-    return t or IncompleteType()
+    """The annotation of a parameter as an object of its own, or an unknown."""
+    return IncompleteType() if t is None else own_type(t)
 
 
 def _groups(names: Iterable[str], functions: dict[str, Function]) -> list[list[str]]:

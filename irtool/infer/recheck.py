@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ..diagnostics import Diagnostic
 from ..ir import Function, IncompleteType, Module, Type
+from ..ir.structural import structural_equal
 from .constraints import Constraints
 from .infer import partly_declared
 from .solver import Solver
@@ -35,6 +36,6 @@ def recheck_types(module: Module, names: Iterable[str]) -> list[Diagnostic]:
             diagnostics += solver.diagnostics
             continue
         t = solver.resolve(t)
-        if t != f.checked_type and not (t.is_open or isinstance(t, IncompleteType)):
+        if not (t.is_open or isinstance(t, IncompleteType) or structural_equal(t, f.checked_type)):
             diagnostics.append(Diagnostic(f"@{name} has the type {t}, and carries {f.checked_type}", f.span))
     return diagnostics

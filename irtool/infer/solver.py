@@ -165,7 +165,9 @@ class Solver:
                 continue
             kids = type_children(t)
             if known is None:
-                known = self.find(t) if not kids else t
+                known = (
+                    self.find(t) if not kids or t.__class__ is FuncType else t
+                )  # of what has parts, functions are joined whole
                 if known is t and not kids:
                     done[id(t)] = t
                 elif known is not t and not type_children(known):
@@ -176,9 +178,9 @@ class Solver:
                     done[id(t)] = settled[id(t)][1]
                 else:
                     stack.append((t, known))
-                    stack.extend((k, None) for k in (kids or (known,)))
+                    stack.extend((k, None) for k in (kids if known is t else (known,)))
             else:
-                whole = done[id(t)] = rebuild_type(t, [done[id(k)] for k in kids]) if kids else done[id(known)]
+                whole = done[id(t)] = rebuild_type(t, [done[id(k)] for k in kids]) if known is t else done[id(known)]
                 if not whole.is_open:
                     settled[id(t)] = (t, whole)
         return done[id(root)]
