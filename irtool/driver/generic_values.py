@@ -1,6 +1,8 @@
-"""Generic functions as values of branches and arguments: functions of the one type that is used there."""
+"""Generic functions, constructors and operators as values: function literals of the type that is used there."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from ..infer import infer_types
 from ..ir import (
@@ -11,64 +13,91 @@ from ..ir import (
     FuncType,
     GlobalVar,
     If,
+    Let,
     Match,
     Module,
+    RefCreate,
+    RefType,
+    RefWrite,
+    Tuple,
+    TupleType,
     Type,
+    TypeVar,
     Var,
+    children,
     post_order,
+    rebuild,
     rewrite,
+    with_function,
 )
-from ..ir.branches import branch_results, with_branch_results
 from ..ir.types import rewrite_type
+from ..ops.base import OperatorType
 
 
-def with_types_in_branches(module: Module) -> Module:
-    """The typed module in which no branch gives a polymorphic function where the branches have one type.
+def with_types_at_values(module: Module, polymorphic: bool = False) -> Module:
+    """The typed module, with the type arguments of its calls, in which no generic function and no constructor is a value of one type.
 
     ::
 
-        if (%c) { %f } else { @id }    ⇒    if (%c) { %f } else { fn (%x: A) { @id(%x) } }        %f: fn (A) -> A
+        @map(@id, %l)                      ⇒    @map(fn (%x: A) { @id(%x) }, %l)                        %l: List[A]
+        if (%c) { %f } else { @id }        ⇒    if (%c) { %f } else { fn (%x: A) { @id(%x) } }          %f: fn (A) -> A
 
-    Such a function is called, with types, so that monomorphization copies it for them. Itself where nothing changes.
+    Such a function is called, with types, so that monomorphization copies it for them. With `polymorphic`, values of polymorphic types
+    become literals too, with type parameters: what is then left of generic functions is calls. Itself where nothing changes.
     """
     generic = {name for name, f in module.relay_functions.items() if f.type_params}
+
+    def literal(value: Expr, t: Type | None) -> Expr | None:
+        """The literal in the place of a value that is used as one of type `t`; None where it stays."""
+        if not isinstance(t, FuncType) or isinstance(t, OperatorType) or (t.type_params and not polymorphic):
+            return None
+        if isinstance(value, GlobalVar):
+            is_generic = value.name in generic
+        elif isinstance(value, Constructor):
+            is_generic = bool(value.inputs)
+        else:
+            is_generic = not t.type_params and _is_polymorphic(value)
+        return _called_with(value, t) if is_generic else None
+
+    def has_literals(e: Expr) -> bool:
+        return any(literal(k, t) is not None for k, t in zip(children(e), types_of_values(e), strict=True))
+
+    def leave(old: Expr, new: Expr) -> Expr:
+        kids = list(children(new))
+        for n, (k, t) in enumerate(zip(children(old), types_of_values(old), strict=True)):
+            replacement = literal(k, t)
+            if replacement is not None:
+                kids[n] = replacement if k is kids[n] else _called_with(kids[n], t)  # type: ignore[arg-type]  # it is that of a function
+        return rebuild(new, kids)
+
     functions = dict(module.functions)
     for name, f in module.relay_functions.items():
-        if any(_gives_generic(e, generic) for e in post_order(f.body)):
-            functions[name] = rewrite(f, lambda old, new: _typed(old, new, generic))
+        if any(map(has_literals, post_order(f))):
+            functions[name] = rewrite(f, leave)
     typed = module.with_functions(functions)
     return typed if typed is module else infer_types(typed)
 
 
-def with_types_in_arguments(module: Module) -> Module:
-    """The typed module, with the type arguments of its calls, in which no argument is a polymorphic function or a constructor.
-
-    ::
-
-        @map(@id, %l)    ⇒    @map(fn (%x: A) { @id(%x) }, %l)        %l: List[A]
-    """
-    generic = {name for name, f in module.relay_functions.items() if f.type_params}
-
-    def is_wrapped(a: Expr) -> bool:
-        return (isinstance(a, Constructor) and bool(a.inputs)) or (isinstance(a, GlobalVar) and a.name in generic)
-
-    def wrapped(old: Expr, new: Expr) -> Expr:
-        if not isinstance(old, Call) or not any(map(is_wrapped, old.args)):
-            return new
-        assert isinstance(new, Call)
-        types = _argument_types(old)
-        args = [
-            _called_with(a, t) if is_wrapped(o) and isinstance(t, FuncType) and not t.type_params else a
-            for o, a, t in zip(old.args, new.args, types, strict=True)
-        ]
-        return Call(new.op, tuple(args), new.attrs, new.type_args, new.span)
-
-    functions = dict(module.functions)
-    for name, f in module.relay_functions.items():
-        if any(isinstance(e, Call) and any(map(is_wrapped, e.args)) for e in post_order(f.body)):
-            functions[name] = rewrite(f, wrapped)
-    typed = module.with_functions(functions)
-    return typed if typed is module else infer_types(typed)
+def types_of_values(e: Expr) -> Sequence[Type | None]:
+    """For each child of a typed node, the type that it is used as, if it is a value; None for what is called, chooses or is read."""
+    t = e.checked_type
+    if isinstance(e, Call):
+        return (None, *_argument_types(e))
+    if isinstance(e, If):
+        return (None, t, t)
+    if isinstance(e, Match):
+        return (None, *[t] * len(e.clauses))
+    if isinstance(e, Let):
+        return (e.var.checked_type, t)
+    if isinstance(e, Function):
+        return (t.ret_type if isinstance(t, FuncType) else None,)
+    if isinstance(e, Tuple) and isinstance(t, TupleType):
+        return t.fields
+    if isinstance(e, RefCreate) and isinstance(t, RefType):
+        return (t.value,)
+    if isinstance(e, RefWrite) and isinstance(e.ref.checked_type, RefType):
+        return (None, e.ref.checked_type.value)
+    return (None,) * len(children(e))
 
 
 def _argument_types(e: Call) -> list[Type | None]:
@@ -81,27 +110,28 @@ def _argument_types(e: Call) -> list[Type | None]:
 
 
 def _called_with(function: Expr, t: FuncType) -> Expr:
-    """A function literal of that type that calls the function."""
-    params = tuple(Var(f"x{n or ''}", a) for n, a in enumerate(t.arg_types))
-    return Function(params, Call(function, params, span=function.span), t.ret_type)
+    """A function literal of that type that calls the function, which is evaluated once."""
+    type_params = tuple(TypeVar(p.name, p.kind) for p in t.type_params)
+    own: dict[Type, Type] = dict(zip(t.type_params, type_params, strict=True))
+
+    def renamed(part: Type) -> Type:
+        return rewrite_type(part, lambda x: own.get(x, x))
+
+    params = tuple(Var(f"x{n or ''}", renamed(a)) for n, a in enumerate(t.arg_types))
+    called = function
+    if isinstance(function, Function):
+        called = with_function(function)  # the type that it has been joined into is not its own
+    elif not isinstance(function, Var | GlobalVar | Constructor):
+        called = Var("f")
+    call = Call(called, params, span=function.span)
+    literal = Function(params, call, renamed(t.ret_type), type_params, span=function.span)
+    return (
+        Let(called, function, literal, function.span) if isinstance(called, Var) and called is not function else literal
+    )
 
 
-def _gives_generic(e: Expr, generic: set[str]) -> bool:
-    t = e.checked_type
-    if not isinstance(e, If | Match) or not isinstance(t, FuncType) or t.type_params:
-        return False
-    return any(isinstance(r, GlobalVar) and r.name in generic for r in branch_results(e))
-
-
-def _typed(old: Expr, new: Expr, generic: set[str]) -> Expr:
-    if not _gives_generic(old, generic):
-        return new
-    assert isinstance(new, If | Match) and isinstance(old.checked_type, FuncType)
-    t = old.checked_type
-
-    def of_one_type(result: Expr) -> Expr:
-        if not isinstance(result, GlobalVar) or result.name not in generic:
-            return result
-        return _called_with(GlobalVar(result.name, result.span), t)
-
-    return with_branch_results(new, of_one_type)
+def _is_polymorphic(value: Expr) -> bool:
+    if isinstance(value, Function):
+        return bool(value.type_params)
+    t = value.checked_type
+    return isinstance(t, FuncType) and bool(t.type_params) and not isinstance(t, OperatorType)

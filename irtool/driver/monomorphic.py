@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from ..diagnostics import IrError
+from ..infer import infer_types
 from ..ir import Call, Expr, Function, GlobalVar, Module, Type, rewrite, with_function
+from ..ir.types import free_type_vars
+from ..lower.mistakes import NoCounterpart
 from ..passes.core.instantiation import settle_type_arguments
 from ..passes.partial.copying import Identities
-from .generic_values import with_types_in_arguments, with_types_in_branches
+from .generic_values import with_types_at_values
 
 DEEPEST = 8
 """Limit on copies of one function that call each other with new types: more than that come only from types that grow without end."""
@@ -26,9 +29,9 @@ def make_monomorphic(module: Module, entry: str = "main") -> Module:
     called, stay as they are. Raises IrError for a function that calls itself at ever larger types.
     """
     if not any(f.type_params for f in module.relay_functions.values()):
-        return with_types_in_arguments(module)
-    settled = settle_type_arguments(with_types_in_branches(module))
-    typed = with_types_in_arguments(settled)
+        return with_types_at_values(module)
+    settled = infer_types(settle_type_arguments(module))
+    typed = with_types_at_values(settled)
     return _Copies(settled if typed is settled else settle_type_arguments(typed)).run(entry)
 
 
@@ -60,6 +63,8 @@ class _Copies:
             self.waiting.append(new.name)
         if not isinstance(new, Call) or not isinstance(new.op, GlobalVar) or not new.type_args:
             return new
+        if any(t.is_generic and any(free_type_vars(t)) for t in new.type_args):
+            return new  # in a polymorphic local function, whose types are not known yet
         return Call(GlobalVar(self.copy(new), new.op.span), new.args, new.attrs, (), new.span)
 
     def copy(self, call: Call) -> str:
@@ -74,6 +79,7 @@ class _Copies:
                 raise IrError(
                     f"@{call.op.name} calls itself with a new type each time, so monomorphization does not end",
                     call.span,
+                    code=NoCounterpart,
                 )
             self.copies[call.op.name] += 1
             known = self.names[key] = self.module.fresh_name(f"{call.op.name}_{self.copies[call.op.name]}")

@@ -35,6 +35,7 @@ from .length_cases import with_cases
 from .mistakes import NoSuchEntry
 from .monomorphic import make_monomorphic
 from .options import Options
+from .polymorphic_values import with_polymorphic_values
 
 FIRST_ORDER = "ToANormalForm,PartialEvaluate,DeadCodeElimination"
 """Removes constructs without a counterpart in C: closures, references and algebraic data that do not depend on inputs."""
@@ -92,6 +93,7 @@ def prepare(
         module = run_passes(monomorphic, "RemoveUnusedFunctions", **before)
     if is_higher_order(module):
         module = make_first_order(run_passes(module, "ScatterTakenSlices", **before), **before)
+        module = with_polymorphic_values(module)
     if has_straight_lets(module):
         module = run_passes(module, "ToGraphNormalForm", **before)
     if is_dynamic(module) or has_dynamic_operators(module):

@@ -24,7 +24,8 @@ def leaf_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
     for x in tuple_leaves(t):  # type: ignore[arg-type]  # types have been inferred
         if isinstance(x, FuncType) and x.type_params:
             raise IrError(
-                f"a polymorphic function of type {x} is used as a value: its instances are not known",
+                f"a value of type {x} cannot be a parameter or a result: it is a function, and a function has no representation that "
+                "callers could read",
                 what.span if what is not None else None,
                 code=NoCounterpart,
             )

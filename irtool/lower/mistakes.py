@@ -28,7 +28,8 @@ class NoCounterpart(Code):
     """An expression or a type without a counterpart in C.
 
     Parameters and results of an entry are tensors, tuples, data and references; functions, alone or in data, work inside of a program
-    only, as nothing represents them outside. External functions have no body to compile.
+    only, as nothing represents them outside. External functions have no body to compile. A polymorphic function has a copy for each set of
+    types that it is called with, and a function that calls itself with larger types each time would have copies without end.
     """
 
     example = """\
