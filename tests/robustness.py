@@ -16,6 +16,7 @@ CLASSES = {
     "texts": "mutated texts: parse, print, read back, infer, passes, C",
     "compiled modules": "random modules of all constructs compiled to C, half of them under sanitizers, on random and hostile inputs: C gives what the interpreter gives",
     "compiled programs": "the same higher-order programs compiled to C, half of them under sanitizers: C gives what the interpreter gives",
+    "compiled polymorphic": "higher-order programs with polymorphic functions in tuples, data and references, compiled to C, half of them under sanitizers: C gives what the interpreter gives",
     "compiled data": "random programs that take and give values of data types, on random values: C gives what the interpreter gives",
     "compiled calls": "random calls of every operator compiled to C, on hostile numbers: C gives what the interpreter gives",
     "compiled kernels": "random operators that are worth a schedule, compiled to C for processors of all sizes, levels and numbers of threads: C gives what the interpreter gives",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,8 +24,11 @@ from irtool.lower.shared import ModuleLowering
 from irtool.passes.instruments.values import difference
 from tests.fuzz.harness import Program, ToolError, run_together
 from tests.fuzz.modules import fuzz_module
-from tests.fuzz.programs import program_module
+from tests.fuzz.programs import program_module, program_text
 from tests.fuzz.trial import EndlessError, limited_steps
+
+ProgramText = Callable[[int], str]
+"""The text of a program, by its seed."""
 
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0)
 """Floats whose sums and products hang on no order, beside those that are drawn."""
@@ -104,12 +107,13 @@ def draw_program(seed: int) -> Program | Compiled:
     return _draw(seed, fuzz_module(seed))
 
 
-def run_compiled_programs(seeds: Sequence[int]) -> Iterator[Compiled]:
-    """The outcomes of the higher-order programs of these seeds, in order. Half of the batches keep all values that compilation would
-    resolve."""
+def run_compiled_programs(seeds: Sequence[int], text: ProgramText = program_text) -> Iterator[Compiled]:
+    """The outcomes of the higher-order programs of these seeds, in order: all of them compile. Half of the batches keep all values that
+    compilation would resolve."""
     for batch in (seeds[n : n + 10] for n in range(0, len(seeds), 10)):
         with values_at_run_time() if batch[0] // 20 % 2 else nullcontext():
-            yield from run_drawn(batch, draw_higher_order)
+            for outcome in run_drawn(batch, partial(draw_higher_order, text=text)):
+                yield replace(outcome, kind="failed") if outcome.kind == "refused" else outcome
 
 
 @contextmanager
@@ -121,9 +125,9 @@ def values_at_run_time() -> Iterator[None]:
         yield
 
 
-def draw_higher_order(seed: int) -> Program | Compiled:
+def draw_higher_order(seed: int, text: ProgramText = program_text) -> Program | Compiled:
     """The higher-order program of a seed, as `draw_program` has it."""
-    module = program_module(seed)
+    module = program_module(seed, text)
     return Compiled(seed, "unevaluated", "its types are not known") if module is None else _draw(seed, module)
 
 
@@ -225,6 +229,13 @@ def is_rearranged(program: Program) -> bool:
 def write_compiled(outcome: Compiled, folder: Path) -> Path:
     """Writes the module and its inputs with the command that compares both; returns the file."""
     return write_program(outcome, folder, draw_program(outcome.seed), fuzz_module(outcome.seed))
+
+
+def write_compiled_program(outcome: Compiled, folder: Path, text: ProgramText = program_text) -> Path:
+    """Writes a higher-order program with its inputs; returns the file."""
+    module = program_module(outcome.seed, text)
+    assert module is not None  # it has been compiled
+    return write_program(outcome, folder, draw_higher_order(outcome.seed, text), module, text.__name__)
 
 
 def write_program(

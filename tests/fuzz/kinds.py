@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.agreement import try_some, write_disagreement
-from tests.fuzz.compiled import run_compiled, run_compiled_programs, write_compiled
+from tests.fuzz.compiled import run_compiled, run_compiled_programs, write_compiled, write_compiled_program
 from tests.fuzz.data import run_data_programs, write_data_program
 from tests.fuzz.extents import run_extents, write_extents
 from tests.fuzz.failures import write_failure, write_text_failure
 from tests.fuzz.kernels import run_imports, run_kernels, write_import, write_kernel
 from tests.fuzz.model_trial import run_model_trial, write_model_failure
 from tests.fuzz.onnx_operators import run_operators, write_operator
-from tests.fuzz.programs import program_module
+from tests.fuzz.programs import polymorphic_program_text, program_module
 from tests.fuzz.state_networks import run_states, write_states
 from tests.fuzz.text_trial import run_text_trial
 from tests.fuzz.trial import run_program_trial, run_trial
@@ -45,7 +45,12 @@ KINDS = {
     "calls": Kind(100, partial(map, try_some), write_disagreement),
     "texts": Kind(200, partial(map, partial(run_text_trial, wide=True)), write_text_failure),
     "compiled": Kind(10, run_compiled, write_compiled),
-    "compiled-programs": Kind(10, run_compiled_programs, write_compiled),
+    "compiled-programs": Kind(10, run_compiled_programs, write_compiled_program),
+    "polymorphic": Kind(
+        10,
+        partial(run_compiled_programs, text=polymorphic_program_text),
+        partial(write_compiled_program, text=polymorphic_program_text),
+    ),
     "data": Kind(5, run_data_programs, write_data_program),
     "models": Kind(50, partial(map, partial(run_model_trial, wide=True)), write_model_failure),
     "values": Kind(30, run_values, write_value),

@@ -9,10 +9,11 @@ are integers, or floats on which nothing is decided.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import irtool
-from irtool.ir import FuncType, GlobalTypeVar, Module, TensorType, TupleType, Type, TypeCall, scalar
+from irtool.ir import FuncType, GlobalTypeVar, Module, TensorType, TupleType, Type, TypeCall, TypeVar, scalar
+from irtool.ir.types import rewrite_type
 from tests.fuzz.program_library import FUNCTIONS, PARAMETERS, TYPES, constructors
 
 Env = list[tuple[str, Type]]
@@ -28,10 +29,30 @@ LITERALS = {
 }
 
 
+_A, _B = TypeVar("A"), TypeVar("B")
+_F32 = scalar("float32")
+POLYMORPHIC = (
+    FuncType((_A,), _A, (_A,)),
+    FuncType((_A, I32), _A, (_A,)),
+    FuncType((_A, _B), _A, (_A, _B)),
+    FuncType((FuncType((_A,), _A), _A), _A, (_A,)),
+    FuncType((_A,), TupleType((_A, _F32)), (_A,)),
+    FuncType((_A,), TypeCall(GlobalTypeVar("Opt"), (_A,)), (_A,)),
+    FuncType((TypeCall(GlobalTypeVar("List"), (_A,)), I32), I32, (_A,)),
+)
+"""Types of polymorphic functions that are values, if a program has some."""
+
+
 def program_text(seed: int) -> str:
     """A program; the same for the same seed."""
     rng = random.Random(f"program {seed}")
     return Drawing(rng).program(rng.choice((4, 8, 12, 20)))
+
+
+def polymorphic_program_text(seed: int) -> str:
+    """A program with polymorphic functions that are values, in tuples, data and references too; the same for the same seed."""
+    rng = random.Random(f"polymorphic {seed}")
+    return Drawing(rng, polymorphic=True).program(rng.choice((4, 8, 12, 20)))
 
 
 def data_program_text(seed: int) -> str:
@@ -53,8 +74,9 @@ def program_module(seed: int, text: Callable[[int], str] = program_text) -> Modu
 class Drawing:
     """One program while it is drawn: `functions` and `types` of the library that it uses, and a number for the next name."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, polymorphic: bool = False) -> None:
         self.rng = rng
+        self.polymorphic = polymorphic
         self.functions: set[str] = set()
         self.count = 0
         self.own: list[tuple[str, Sequence[Type], Type]] = []
@@ -104,6 +126,8 @@ class Drawing:
             return self.base()
         if kind < 0.6:
             return TupleType(self.types(depth - 1, (0, 1, 2, 2, 3)))
+        if self.polymorphic and kind < 0.68:
+            return self.rng.choice(POLYMORPHIC)
         if kind < 0.72:
             return FuncType(self.types(depth - 1, (0, 1, 1, 2)), self.type(depth - 1))
         return self.data(depth)
@@ -147,6 +171,8 @@ class Drawing:
     def smallest(self, env: Env, t: Type) -> str:
         if isinstance(t, TensorType):
             return self.literal(t)
+        if isinstance(t, TypeVar):
+            return self.rng.choice(_of_type(env, t))  # the literal around this has a parameter of the type
         if isinstance(t, TypeCall):
             ends = [c for c in constructors(t) if t not in c[1]]
             return self.constructed(env, *self.rng.choice(ends), 0)
@@ -168,10 +194,27 @@ class Drawing:
 
     def function(self, env: Env, t: FuncType, size: int) -> str:
         self.count += 1
+        if self.polymorphic and self.rng.random() < 0.2:
+            if t.arg_types == (t.ret_type,):
+                return self.library("id")
+            if t.ret_type == _data("Opt", *t.arg_types[:1]):
+                return "Some"
+        if t.type_params:
+            return self.polymorphic_function(env, t, size)
         params = [f"%p{self.count}_{i}" for i in range(len(t.arg_types))]
         body = self.block([*env, *zip(params, t.arg_types, strict=True)], t.ret_type, size)
         head = ", ".join(f"{n}: {a}" for n, a in zip(params, t.arg_types, strict=True))
         return f"fn ({head}) -> {t.ret_type} {{\n{body}\n}}"
+
+    def polymorphic_function(self, env: Env, t: FuncType, size: int) -> str:
+        """A literal with type parameters of its own names, by which those around it are not hidden."""
+        own = {p: TypeVar(f"{p.name}{self.count}") for p in t.type_params}
+        one = _replaced(FuncType(t.arg_types, t.ret_type), own)
+        assert isinstance(one, FuncType)
+        literal = self.function(env, one, size)
+        if literal.startswith("fn "):
+            return f"fn [{', '.join(v.name for v in own.values())}]{literal[3:]}"
+        return literal
 
     def plain(self, env: Env, t: Type, size: int) -> str | None:
         """What makes values of that kind of type: a tuple, a function literal, a constructor, an operator."""
@@ -182,8 +225,7 @@ class Drawing:
             return self.function(env, t, size)
         if isinstance(t, TypeCall):
             return self.constructed(env, *self.rng.choice(constructors(t)), size)
-        assert isinstance(t, TensorType)
-        return self.operator(env, t, size)
+        return self.operator(env, t, size) if isinstance(t, TensorType) else None
 
     def operator(self, env: Env, t: TensorType, size: int) -> str:
         rng = self.rng
@@ -206,12 +248,30 @@ class Drawing:
 
     def called(self, env: Env, t: Type, size: int) -> str | None:
         """A call of a function that is known: bound to a variable, or one of the module."""
-        local = [(n, u.arg_types) for n, u in dict(env).items() if isinstance(u, FuncType) and u.ret_type == t]
+        local = [
+            (n, u.arg_types) for n, v in dict(env).items() if isinstance(v, FuncType) for u in self.instances(v, t)
+        ]
         callables = [*local, *((n, p) for n, p, r in self.own if r == t)]
         if not callables:
             return None
         name, params = self.rng.choice(callables)
         return f"{name}({', '.join(self.expr(env, p, size) for p in params)})"
+
+    def instances(self, f: FuncType, t: Type) -> list[FuncType]:
+        """The function type for types with which its result is `t`, if there are any."""
+        if f.ret_type == t or not f.type_params:
+            types = {} if f.ret_type == t else None
+        elif f.ret_type == _A:
+            types = {_A: t}
+        elif isinstance(t, TupleType) and len(t.fields) == 2:
+            types = {_A: t.fields[0]}
+        else:
+            types = {_A: t.args[0]} if isinstance(t, TypeCall) and t.args else None
+        if types is None:
+            return []
+        types |= {p: self.type(1) for p in f.type_params if p not in types}
+        one = _replaced(FuncType(f.arg_types, f.ret_type), types)
+        return [one] if isinstance(one, FuncType) and one.ret_type == t else []
 
     def branch(self, env: Env, t: Type, size: int) -> str:
         cond = self.expr(env, BOOL, size // 2)
@@ -366,6 +426,10 @@ class Drawing:
             bindings += [f"let {f}_{i} = {f}({self.expr(env, t, size // 2)});" for i in range(self.rng.randint(1, 3))]
         env += [(before, t), (after, t)]
         return [*bindings, f"let {after} = ref_read({r});"]
+
+
+def _replaced(t: Type, values: Mapping[TypeVar, Type]) -> Type:
+    return rewrite_type(t, lambda x: values.get(x, x) if isinstance(x, TypeVar) else x)
 
 
 def _data(name: str, *args: Type) -> TypeCall:

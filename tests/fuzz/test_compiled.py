@@ -25,10 +25,11 @@ from tests.fuzz.compiled import (
     write_compiled,
 )
 from tests.fuzz.harness import Program, ToolError
+from tests.fuzz.programs import polymorphic_program_text
 from tests.fuzz.values import drawn_call, run_values, write_value
 from tests.pages import Recorder
 
-MODULES, CALLS, PROGRAMS = 30, 90, 90
+MODULES, CALLS, PROGRAMS, POLYMORPHIC = 30, 90, 90, 40
 """In a minute of the processor; `make fuzz` draws any number."""
 
 pytestmark = pytest.mark.promise("compiled")
@@ -65,6 +66,18 @@ def test_higher_order_programs(part: int, record_property: Recorder) -> None:
     assert [o for o in outcomes if o.kind == "failed"] == []
     kinds = Counter(o.kind for o in outcomes)
     assert kinds["agreed"] > size // 2, "too few are compared to show anything"
+
+
+@pytest.mark.robustness("compiled polymorphic")
+@pytest.mark.parametrize("part", range(2))
+def test_programs_with_polymorphic_values(part: int, record_property: Recorder) -> None:
+    size = POLYMORPHIC // 2
+    record_property("inputs", size)
+    seeds = range(part * size, (part + 1) * size)
+    outcomes = [*run_compiled_programs(seeds, polymorphic_program_text)]
+    assert [o for o in outcomes if o.kind == "failed"] == []
+    kinds = Counter(o.kind for o in outcomes)
+    assert kinds["agreed"] > size * 2 // 3, "too few are compared to show anything"
 
 
 def program(text: str, name: str = "m0") -> Program:
