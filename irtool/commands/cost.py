@@ -44,7 +44,8 @@ def list_costs(record: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {line}" for line in pool_lines(record))
     yield f"  {record['stack_bytes']} bytes of stack at most"
     if record["in_region"]:
-        yield "  behind the arena is a region for the data and the recursion of a run, of --region-size bytes"
+        where = "behind the buffers of the first pool with room" if record["workspace_pools"] else "behind the arena"
+        yield f"  {where} is a region for the data and the recursion of a run, of --region-size bytes"
     yield from map(_decided, record.get("lengths", ()))
     total = max(record["macs"], 1)
     rows = [

@@ -275,9 +275,9 @@ class Artifact:
                 )
             if self._library_path is None:
                 raise UsageError("this build has no library to run: it was built as sources only")
-            self._serving = Serving(
-                self._opened(self._library_path), self.arena_bytes, self.report.get("region_bytes", 0)
-            )
+            region = self.report.get("region_bytes", 0)
+            begin = self.report.get("region_begin", self.arena_bytes - region)
+            self._serving = Serving(self._opened(self._library_path), self.arena_bytes, region, begin)
             return self._serving
 
     def _opened(self, library: Path) -> Runnable:

@@ -19,15 +19,16 @@ class Serving:
     Args:
         network: the library that the backend loaded.
         arena_bytes: workspace of one run.
-        region_bytes: bytes at its end for data and recursion.
+        region_bytes: bytes of it for data and recursion.
+        region_begin: their offset in the workspace.
 
     Attributes:
         region_used: the most bytes of them that a run used at one time, so far.
     """
 
-    def __init__(self, network: Runnable, arena_bytes: int, region_bytes: int = 0) -> None:
+    def __init__(self, network: Runnable, arena_bytes: int, region_bytes: int = 0, region_begin: int = 0) -> None:
         self.region_used = 0
-        self._region_begin = arena_bytes - region_bytes
+        self._region_begin = region_begin
         self._with_region = network if region_bytes and isinstance(network, WithRegion) else None
         self._network = network
         self._reentrant = network if isinstance(network, Reentrant) else None

@@ -5,7 +5,7 @@ place of another, share one. A function's frame holds its temporaries, its kerne
 functions that it calls. Recursion has its frames in the region, which lies behind the frame of the entry.
 
 Where memory is in pools, the frame of an entry lies in all of them; the frame of a function that others call is one buffer of its callers,
-and so is the scratch memory of a kernel.
+and so is the scratch memory of a kernel. Of the region, backends know the size: it lies behind everything else in the first pool with room.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ from ..tir.program import (
     Step,
     calls,
     runs_of,
-    steps,
 )
 from ..tir.region import RegionStep
 from ..tir.stmt import Buffer
@@ -61,13 +60,11 @@ def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) 
         pools: the parts of memory, where it is not one arena.
 
     Raises:
-        IrError: the pools are too small, or the program needs a region and is to lie in pools.
+        IrError: the pools are too small.
     """
     program.pools = tuple(pools)
     uses_region = program.uses_region
     may_end_early = uses_region or bool(program.failures)
-    if pools and uses_region:
-        raise _region_in_pools(program)
     if has_open_lengths(program):
         _refuse_open_lengths(program)
     give_values(program)
@@ -101,15 +98,6 @@ def _settle_in_pools(program: Program) -> None:
             if homeless is not None:
                 raise _no_room(program, f, f"the frame of @{name}", f.frame_bytes)
             f.pool_bytes = tuple(used)
-
-
-def _region_in_pools(program: Program) -> IrError:
-    f = next(f for f in program.functions.values() if any(isinstance(s, RegionStep) for s in steps(f.body)))
-    return IrError(
-        f"@{f.name} is recursive, or works on data: the memory of a run is not known, so it cannot lie in pools",
-        help="build it without workspace pools: with one arena",
-        code=PoolsTooSmall,
-    )
 
 
 def _refuse_open_lengths(program: Program) -> None:

@@ -10,8 +10,8 @@ from ..plugin.codes import code
 class PoolsTooSmall(Code):
     """Workspace or constant pools too small for all buffers of a program.
 
-    Each buffer lies whole in one pool. A last pool without a size hint takes the buffers that fit in no other. Recursive functions,
-    which take a frame for each call, have one arena and no pools.
+    Each buffer lies whole in one pool. A last pool without a size hint takes the buffers that fit in no other. The region of
+    data and recursion is one buffer, of `--region-size` bytes.
     """
 
     example = """\

@@ -11,7 +11,7 @@ import pytest
 
 import irtool
 from irtool import relay
-from irtool.diagnostics import IrError, UsageError
+from irtool.diagnostics import IrError, ToolError, UsageError
 from irtool.relay.memory_pools import (
     ConstantMemoryPools,
     ConstantPoolInfo,
@@ -123,11 +123,68 @@ def test_the_frame_of_a_called_function_lies_whole_in_a_pool(entries: tuple[str,
         )
 
 
+@pytest.mark.parametrize("levels", ["none", "x86-64-v2,x86-64-v3"])
+@pytest.mark.parametrize("openmp", [False, True])
+def test_the_region_of_recursion_lies_in_the_first_pool_with_room(levels: str, openmp: bool) -> None:
+    module = irtool.infer_types(parse(RECURSIVE))
+    x = np.random.default_rng(0).standard_normal((4, 64)).astype("float32")
+    pools = {"workspace_pools": ("a", "b", "c"), "workspace_pools_size_hint_bytes": ("a:4200", "b:200000")}
+    artifact = irtool.build(module, target="c", mcpu=levels, openmp=openmp, flags={**pools, "region_size": "150000"})
+    for n in (0, 1, 50):
+        inputs = [x, np.int32(n)]
+        np.testing.assert_allclose(artifact.run(inputs), irtool.evaluate(module, inputs), rtol=1e-4, atol=1e-5)
+        assert 0 < artifact.region_used <= 150016 and (n == 0 or artifact.region_used > n * 1024)
+    taken = {p["name"]: p["bytes"] for p in artifact.report["workspace_pools"]}
+    assert 0 < taken["a"] <= 4200 and 150000 < taken["b"] <= 200000 and taken["c"] == 0
+    with pytest.raises(ToolError, match="region is full"):
+        artifact.run([x, np.int32(1000)])
+
+
+DATA = """type Tree { Leaf(Tensor[(4), float32]), Fork(Tree, Tree), }
+def @double(%t: Tree) -> Tree {
+  match (%t) { Leaf(%x) => { Leaf(%x * 2f) }, Fork(%l, %r) => { Fork(@double(%l), @double(%r)) }, }
+}
+def @main(%t: Tree, %x: Tensor[(64, 64), float32]) -> (Tree, Tensor[(64, 64), float32]) {
+  (@double(%t), nn.softmax(cumsum(nn.softmax(%x), axis=1)))
+}
+"""
+
+
+def test_callers_hand_over_values_and_pools(tmp_path: Path) -> None:
+    """Pools of just the stated bytes, under sanitizers."""
+    module = irtool.infer_types(parse(DATA))
+    flags = {
+        "workspace_pools": ("sram", "dram"),
+        "workspace_pools_size_hint_bytes": ("sram:20000",),
+        "region_size": "30000",
+    }
+    irtool.build(module, target="c", emit="c", name="net", out_dir=tmp_path, flags=flags)
+    (tmp_path / "main.c").write_text(
+        '#include "net.h"\n#include <stdlib.h>\n'
+        "static int64_t memory[1000];\nstatic float x[NET_X_SIZE], out1[NET_OUT1_SIZE];\n"
+        "int main(void) {\n"
+        "  static const float one[4] = {1, 2, 3, 4};\n"
+        "  struct net_values *values = net_values_begin(memory, sizeof memory);\n"
+        "  int64_t tree = net_Fork(values, net_Leaf(values, one), net_Leaf(values, one)), twice;\n"
+        "  struct net_workspace_pools pools = {0};\n"
+        "  pools.sram = malloc(NET_SRAM_POOL_SIZE);\n"
+        "  pools.dram = malloc(NET_DRAM_POOL_SIZE);\n"
+        "  if (net_run_in_pools(&pools, values, &tree, x, &twice, out1)) return 2;\n"
+        "  if (net_Leaf_0(values, net_Fork_1(values, twice))[3] != 8) return 3;\n"
+        "  if (net_run(values, &tree, x, &twice, out1)) return 4;\n"
+        "  free(pools.sram); free(pools.dram);\n  return 0;\n}\n"
+    )
+    c_flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsanitize=address,undefined", "-O1"]
+    done = run(compile_c(tmp_path, "main", "main.c", "net.c", flags=c_flags))
+    assert done.returncode == 0, done.stderr
+    assert int(re.search(r"NET_DRAM_POOL_SIZE (\d+)u", (tmp_path / "net.h").read_text())[1]) >= 30000
+
+
 @pytest.mark.parametrize(
     ("text", "target", "message"),
     [
         (NETWORK, 'c{workspace_pools="a,b",workspace_pools_size_hint_bytes="a:700,b:200"}', "none of a (700 bytes), b (200 bytes)"),
-        (RECURSIVE, 'c{workspace_pools="a"}', "@main is recursive"),
+        (RECURSIVE, 'c{workspace_pools="a",workspace_pools_size_hint_bytes="a:64000"}', "the region for data and recursion"),
         (CALLED, 'c{workspace_pools="a",workspace_pools_size_hint_bytes="a:64"}', "the workspace pools are too small"),
     ],
 )  # fmt: skip

@@ -312,6 +312,7 @@ class C(Backend):
             "arena_lower_bound": text.live_bytes,
             "stack_bytes": text.stack_bytes,
             "region_bytes": region_bytes(program, int(self.region_size or 0)),
+            "region_begin": text.region_begin,
             "workspace_pools": [pool_record(p.pool, p.bytes) for p in text.pools],
             "constant_pools": [pool_record(p.pool, p.bytes) for p in text.constant_pools],
             "compile": text.compile_line,

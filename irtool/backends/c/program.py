@@ -12,7 +12,7 @@ from typing import Any
 from ...selection.nests import computes_in_floats
 from ...selection.teams import runs_in_teams, shared_work
 from ...steps import counted
-from ...symbolic_int import SymbolicInt, upper
+from ...symbolic_int import upper
 from ...tir import dtypes
 from ...tir.errors import WEIGHTS_ERROR
 from ...tir.native_halves import HALF
@@ -30,7 +30,7 @@ from ..interface.kernel_comment import describe
 from ..interface.memory import arena_frames, region_bytes
 from ..interface.names import Identifiers
 from ..interface.objects import object_functions
-from ..interface.pools import WorkspacePool, size_macros, struct, workspace_pools
+from ..interface.pools import WorkspacePool, size_macros, struct, with_region, workspace_pools
 from ..interface.states import OF_INSTANCES
 from ..interface.symbols import constant_symbol, kernel_symbol
 from ..interface.tables import uses_objects
@@ -70,6 +70,7 @@ class CText:
         sources: names of the C files of the library.
         origin: the processor and the compiler.
         pools: the pools of the workspace, if any.
+        region_begin: the offset of the region in a workspace in one piece.
         constant_pools: the pools of the weights, if any.
     """
 
@@ -89,6 +90,7 @@ class CText:
     sources: list[str] = field(default_factory=list)
     origin: Origin | None = None
     pools: Sequence[WorkspacePool] = ()
+    region_begin: int = 0
     constant_pools: Sequence[ConstantPool] = ()
 
     @property
@@ -186,6 +188,8 @@ class _Writer:
                 for k in v.kernels:
                     self.units.add(v, k)
         self.pools = workspace_pools([v.program for v in self.variants], name, self.names)
+        if self.pools and self.region_bytes:
+            self.pools = with_region(self.pools, self.region_bytes)
         frames = functools.reduce(upper, (arena_frames(v.program) for v in self.variants))
         self.arena_bytes = sum(p.bytes for p in self.pools) or frames + self.region_bytes
         self.stack_bytes = max(stack_bytes(v.program) for v in self.variants)
@@ -227,6 +231,7 @@ class _Writer:
             arena_bytes=self.arena_bytes,
             stack_bytes=self.stack_bytes,
             region_bytes=self.region_bytes,
+            region_begin=self.region_begin,
             weights_bytes=stored.size if stored else 0,
             expanded_bytes=self.stored.expanded_bytes,
             summary=[*about, *([""] if self.banner else []), *self.banner],
@@ -253,6 +258,7 @@ class _Writer:
             sources=self.sources,
             origin=self.origin,
             pools=self.pools,
+            region_begin=self.region_begin,
             constant_pools=self.constant_pools.pools,
         )
 
@@ -459,19 +465,28 @@ class _Writer:
         """The workspace of one run of the entry, on the level that needs most."""
         return functools.reduce(upper, (v.program.functions[e.function.name].frame_bytes for v in self.variants))
 
-    def _region_begin(self, v: Variant, e: EntryPoint) -> int:
-        """The offset of the region in the workspace, the same for all entries and levels where the workspace is a constant."""
-        if isinstance(self.arena_bytes, SymbolicInt):
-            return v.program.functions[e.function.name].frame_bytes
-        return self.arena_bytes - self.region_bytes
+    @property
+    def region_begin(self) -> int:
+        """The offset of the region in a workspace in one piece, the same for all entries and levels; 0 without a region."""
+        if not self.region_bytes:
+            return 0
+        home = next((n for n, p in enumerate(self.pools) if p.region), None)
+        end = self.arena_bytes if home is None else sum(p.bytes for p in self.pools[: home + 1])
+        return end - self.region_bytes
+
+    def _region(self) -> str:
+        """The expression that opens the region: at its beginning in the workspace, up to the end of that, or of the pool that it lies in."""
+        for n, p in enumerate(self.pools):
+            if p.region:
+                return f"irt_open(room[{n}] + {p.bytes - p.region}, room[{n}] + {p.bytes})"
+        return f"irt_open(base + {self.region_begin}, end)"
 
     def _on_values(self, v: Variant, e: EntryPoint, writer: RunWriter) -> tuple[str, str]:
         """The function that runs an entry of one level on values, and its call."""
         name = self.names.fresh(f"{e.run}_on_values{v.suffix}")
-        begin = self._region_begin(v, e)
         team = (["irt_worker *worker"], ["worker"]) if self.in_team else ([], [])
         parameters = ", ".join([e.declarations, *writer.memory, *team[0]])
-        text = run_on_values(name, e, self.table, begin, parameters, partial(self._call, v, e, writer))
+        text = run_on_values(name, e, self.table, self._region(), parameters, partial(self._call, v, e, writer))
         text = f"#if IRT_LEVELS\n{text}#endif\n" if v.suffix else text
         return text, f"{name}({', '.join([e.arguments, *writer.handed, *team[1]])})"
 
@@ -488,8 +503,7 @@ class _Writer:
         lengths = [s.name if s in e.symbols else own.get(s, str(s.low)) for s in symbols_of_program(v.program)]
         tensors = [p.name for p in e.tensors]
         states = [f"{e.instance.variable}->{f.name}" for f in e.instance.fields] if e.instance is not None else []
-        begin = self._region_begin(v, e)
-        opened = [region or f"irt_open(base + {begin}, end)"] if self.region_bytes else []
+        opened = [region or self._region()] if self.region_bytes else []
         arguments = [*lengths, *tensors, *states, *memory, *opened, *(["worker"] if self.in_team else [])]
         return f"{v.functions[e.function.name]}({', '.join(arguments)})"
 

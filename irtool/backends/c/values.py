@@ -22,12 +22,12 @@ def define_table(program: Program, symbol: str) -> list[str]:
     return [f"static const int64_t {symbol}[{len(table)}] = {{", *(f"  {row}," for row in rows), "};", ""]
 
 
-def run_on_values(name: str, e: EntryPoint, table: str, begin: int, parameters: str, call: Callable[..., str]) -> str:
+def run_on_values(name: str, e: EntryPoint, table: str, opened: str, parameters: str, call: Callable[..., str]) -> str:
     """The function that does so.
 
     Args:
         table: the symbol of the table.
-        begin: the offset of the region in the workspace.
+        opened: the expression that opens the region.
         call: gives the call of the steps, with the region.
     """
     values = e.function.values
@@ -36,7 +36,7 @@ def run_on_values(name: str, e: EntryPoint, table: str, begin: int, parameters: 
     inputs = [p.name for p in e.inputs if p.slot.dtype == HANDLE]
     memory = f"(int64_t *)(void *){VARIABLE}"
     lines = [
-        f"  irt_region *const region = irt_open(base + {begin}, end);",
+        f"  irt_region *const region = {opened};",
         f"  if (!{VARIABLE} || (uintptr_t){VARIABLE} % 8 != 0 || !irt_has_head({memory})) return {OTHER_VALUES_ERROR};",
     ]
     if inputs:

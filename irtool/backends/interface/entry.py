@@ -231,6 +231,7 @@ def write_header(
     stack_bytes: int,
     weights_bytes: int,
     region_bytes: int = 0,
+    region_begin: int = 0,
     summary: Sequence[str],
     levels: Sequence[str] = (),
     pool_macros: Sequence[str] = (),
@@ -244,6 +245,7 @@ def write_header(
         weights_bytes: size of the weights file, 0 without one.
         expanded_bytes: bytes of the weights that are computed from those of the file when it is loaded.
         region_bytes: size of the region, 0 without one.
+        region_begin: its offset in a workspace.
         summary: lines of the comment at its beginning.
         levels: levels of processors, one of which is chosen when the program is loaded.
         pool_macros: sizes of pools.
@@ -255,7 +257,7 @@ def write_header(
     has_functions = entries[0].data is not None or _has_used(arena_bytes, region_bytes)
     lines += ["#include <string.h>", ""] if has_functions else [""]
     arena = [] if entries[0].arena_size else _arena_macro(upper, arena_bytes)
-    lines += [*arena, *_sizes(name, stack_bytes, weights_bytes, region_bytes, pool_macros)]
+    lines += [*arena, *_sizes(name, stack_bytes, weights_bytes, region_bytes, pool_macros, bool(pool_struct))]
     lines += _expanded_size(upper, expanded_bytes) if expanded_bytes else []
     lines += _region_errors(upper, program, region_bytes)
     lines += _lengths(name, entries)
@@ -286,7 +288,7 @@ def write_header(
         ]
     lines += ["", *data.functions()] if data is not None else []
     if _has_used(arena_bytes, region_bytes):
-        lines += ["", *_region_used(name, arena_bytes - region_bytes)]
+        lines += ["", *_region_used(name, region_begin)]
     lines += pool_struct
     lines += _runs(name, entries, arena_bytes)
     if levels:
@@ -357,12 +359,14 @@ def _arena_macro(upper: str, arena_bytes: int) -> list[str]:
     return ["/* Bytes of workspace that one run needs. */", size, ""]
 
 
-def _sizes(name: str, stack_bytes: int, weights_bytes: int, region_bytes: int, pool_macros: Sequence[str]) -> list[str]:
+def _sizes(
+    name: str, stack_bytes: int, weights_bytes: int, region_bytes: int, pool_macros: Sequence[str], in_pool: bool
+) -> list[str]:
     """Macros for the bytes that a program takes of each kind of memory beside the arena."""
     upper = name.upper()
     return [
         *pool_macros,
-        *(_region_size(upper, region_bytes) if region_bytes else []),
+        *(_region_size(upper, region_bytes, in_pool) if region_bytes else []),
         "/* Bytes of stack that a run takes at most, with all that it calls. */",
         f"#define {upper}_STACK_SIZE {stack_bytes}u",
         "",
@@ -427,10 +431,17 @@ def _region_used(name: str, begin: int) -> list[str]:
     ]
 
 
-def _region_size(upper: str, region_bytes: int) -> list[str]:
-    return [
+def _region_size(upper: str, region_bytes: int, in_pool: bool) -> list[str]:
+    comment_lines = [
         "/* Bytes of the region at the end of that workspace, in which the data and the frames of recursion of a run lie. A larger",
         " * workspace has a larger region. */",
+    ]
+    if in_pool:
+        comment_lines = [
+            "/* Bytes of the region, among those of one pool, in which the data and the frames of recursion of a run lie. */"
+        ]
+    return [
+        *comment_lines,
         f"#define {upper}_REGION_SIZE {region_bytes}u",
         "",
     ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ...diagnostics import IrError
+from ...tir.mistakes import PoolsTooSmall
 from ...tir.pools import Pool
 from ...tir.program import Program
 from .memory import ALIGNMENT
@@ -14,12 +16,13 @@ from .names import Identifiers
 @dataclass(frozen=True)
 class WorkspacePool:
     """A pool, the most bytes of it that a run of any entry takes, and its names: `macro` is the prefix of its macros
-    (`NET_SRAM_POOL`), `symbol` the network's own memory for it."""
+    (`NET_SRAM_POOL`), `symbol` the network's own memory for it. The last `region` bytes are the region of a run."""
 
     pool: Pool
     bytes: int
     macro: str
     symbol: str
+    region: int = 0
 
     @property
     def name(self) -> str:
@@ -44,6 +47,20 @@ def workspace_pools(programs: Sequence[Program], name: str, names: Identifiers) 
         )
         for n, pool in enumerate(programs[0].pools)
     ]
+
+
+def with_region(pools: Sequence[WorkspacePool], region_bytes: int) -> list[WorkspacePool]:
+    """The pools with a region of so many bytes in the first that has room behind everything else. Raises IrError if none has."""
+    for n, p in enumerate(pools):
+        capacity = p.pool.capacity
+        if capacity is None or p.bytes + region_bytes <= capacity:
+            return [*pools[:n], replace(p, bytes=p.bytes + region_bytes, region=region_bytes), *pools[n + 1 :]]
+    few = ", ".join(f"{p.pool}, {p.bytes} of them taken" for p in pools)
+    raise IrError(
+        f"the workspace pools are too small: the region for data and recursion, {region_bytes} bytes, fits in none of {few}",
+        help="--region-size says how many bytes it has; a last pool without a size hint takes what fits in no other",
+        code=PoolsTooSmall,
+    )
 
 
 def size_macros(pools: Sequence[WorkspacePool]) -> list[str]:

@@ -39,7 +39,7 @@ from ..fast_products import (
     stores_plain,
     with_products,
 )
-from ..interface.memory import REGION_SIZE, check_region_size, region_bytes
+from ..interface.memory import REGION_SIZE, check_region_size
 from ..interface.names import Identifiers
 from ..toolchain.compiler import Compiler, split_words
 from ..toolchain.described import described_machine, instruction_sets
@@ -196,7 +196,8 @@ class Llvm(Backend):
                 "stored_weight_bytes": text.stored_bytes,
                 "compile": line,
                 "stack_bytes": text.stack_bytes,
-                "region_bytes": region_bytes(program, int(self.region_size or 0)),
+                "region_bytes": text.region_bytes,
+                "region_begin": text.arena_bytes - text.region_bytes if text.region_bytes else 0,
             },
         )
 

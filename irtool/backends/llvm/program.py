@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from ...selection.nests import computes_in_floats
-from ...symbolic_int import SymbolicInt
 from ...tir.errors import LENGTH_ERROR, STATE_FULL_ERROR, UNEQUAL_ERROR, WEIGHTS_ERROR, WORKSPACE_ERROR
 from ...tir.kernel import Kernel
 from ...tir.program import Program, Slot, runs_of
@@ -52,6 +51,7 @@ class LlvmText:
     identifiers: dict[str, str] = field(default_factory=dict)
     stack_bytes: int = 0
     stored_bytes: int = 0
+    region_bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +109,7 @@ class ProgramWriter:
         """The architecture whose mode of denormal numbers a run switches; empty if it switches none."""
         self.arena_bytes = arena_bytes(program, options.region_size)
         self.region_bytes = region_bytes(program, options.region_size)
+        self.region_begin = self.arena_bytes - self.region_bytes if self.region_bytes else 0
         self.stack_bytes = stack_bytes(program)
         self.table = self.names.fresh(f"{name}_objects") if uses_objects(program) else ""
         self.functions = {n: self.names.fresh(f"{name}_{n}") for n in program.functions}
@@ -158,6 +159,7 @@ class ProgramWriter:
                 arena_bytes=self.arena_bytes,
                 stack_bytes=self.stack_bytes,
                 region_bytes=self.region_bytes,
+                region_begin=self.region_begin,
                 weights_bytes=stored.size if stored else 0,
                 expanded_bytes=self.stored.expanded_bytes,
                 summary=about,
@@ -169,6 +171,7 @@ class ProgramWriter:
             {p.slot.name: p.name for p in entries[0].inputs},
             self.stack_bytes,
             sum(c.nbytes for c in self.stored.constants),
+            self.region_bytes,
         )
 
     def _with_attributes(self, lines: list[str]) -> str:
@@ -285,10 +288,8 @@ class ProgramWriter:
         return [*lines, "", *self._run_in_own(e, names, tensors), ""]
 
     def _open(self, b: Builder, e: EntryPoint, base: str, end: str, positions: Mapping[str, str]) -> str:
-        """Opens the region of a run, which has one place for all entries if the workspace is a constant; its address."""
-        is_constant = not isinstance(self.arena_bytes, SymbolicInt)
-        begin = self.arena_bytes - self.region_bytes if is_constant else e.function.frame_bytes
-        offset = write_formula(b, begin, positions)
+        """Opens the region of a run; its address."""
+        offset = write_formula(b, self.region_begin, positions)
         memory = b.value(f"getelementptr inbounds i8, ptr {base}, i64 {offset}", "region")
         open_region(b, memory, end)
         return memory
