@@ -179,7 +179,7 @@ def _samples_of_steps(
 ) -> list[Sample]:
     """The samples of a network with states: of its first steps, as many as its states have room for."""
     from ..infer.lengths import with_lengths
-    from ..interp.random_inputs import random_tensors
+    from ..interp.random_inputs import random_inputs, random_tensors
     from ..interp.steps import Positions, Steps
     from ..ir.tensor_names import state_outputs
 
@@ -193,9 +193,13 @@ def _samples_of_steps(
             break
         module = with_lengths(source, here) if here else source
         main = module[entry]
-        drawn = iter(random_tensors(main, seed, module, indices))
-        tensors = [t for p in main.params for t in _of_param(p, drawn) if p.name not in states]
-        sample = _sample(tensors, function, steps.step)
+        if function.values is not None:
+            values = zip(main.params, random_inputs(main, seed, module, indices), strict=True)
+            sample = sample_of_values(function, [v for p, v in values if p.name not in states], steps.step)
+        else:
+            drawn = iter(random_tensors(main, seed, module, indices))
+            tensors = [t for p in main.params for t in _of_param(p, drawn) if p.name not in states]
+            sample = _sample(tensors, function, steps.step)
         samples.append(replace(sample, positions=dict(positions.values), is_first=not samples))
         positions.advance(here)
     return samples

@@ -12,9 +12,9 @@ from ..ir import Function, Module, TensorType, Var
 from ..ir.dtypes import numpy_dtype
 from ..ir.mistakes import ValueDoesNotFit
 from ..ir.tensor_names import first_values, state_lengths, state_outputs
-from ..ir.values import value_leaves
 from ..symbolic_int import Symbol, symbol_of, value_at
 from .evaluate import evaluate
+from .values import Data
 
 
 class Steps:
@@ -47,15 +47,15 @@ class Steps:
                 self._values[p] = begin.get(p.name, zeros_of(p, lengths))
         values = [self._values[p] if p in self._values else known[p] for p in self._function.params]
         result = evaluate(self._module(lengths), values, entry=self._entry)
-        leaves = value_leaves(result)
+        leaves = _leaves(result)
         self._values = {p: leaves[n] for p, n in self._outputs.items()}
         self._positions.advance(lengths)
         left, number = [], 0
-        for field in result if isinstance(result, tuple) else (result,):
+        for field in result if _is_plain_tuple(result) else (result,):
             if number not in self._outputs.values():
                 left.append(field)
-            number += len(value_leaves(field))
-        return left[0] if len(left) == 1 and not isinstance(left[0], tuple) else tuple(left)
+            number += len(_leaves(field))
+        return left[0] if len(left) == 1 and not _is_plain_tuple(left[0]) else tuple(left)
 
     def values(self) -> dict[str, Any]:
         """The states by name after the last step; none before the first one."""
@@ -75,6 +75,22 @@ class Steps:
         if key not in self._modules:
             self._modules[key] = with_lengths(self._modules[()], lengths)
         return self._modules[key]
+
+
+def _is_plain_tuple(value: Any) -> bool:
+    return isinstance(value, tuple) and not isinstance(value, Data)
+
+
+def _leaves(root: Any) -> list[Any]:
+    """The tensors and values of data types in a result, left to right: those that outputs are numbered by."""
+    result, stack = [], [root]
+    while stack:
+        value = stack.pop()
+        if _is_plain_tuple(value):
+            stack.extend(reversed(value))
+        else:
+            result.append(value)
+    return result
 
 
 class Positions:

@@ -261,8 +261,6 @@ class C(Backend):
         entry = text.entries[0]
         if entry.arena_size:
             self._refuse_bounds(request.emit, entry)
-        if entry.function.values is not None:
-            self._require_no_files(request, entry.instance is not None)
         files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
         weights = f"{name}.bin" if text.weights else ""
         if text.constants:
@@ -318,18 +316,6 @@ class C(Backend):
             "compile": text.compile_line,
             "sanitize": list(self.sanitize),
         }
-
-    def _require_no_files(self, request: Request, has_states: bool) -> None:
-        """Raises UsageError for a program, a test bench or an interface that has tensors only."""
-        takers: list[str] = [w for w in ("mlf",) if request.emit == w]
-        takers += ["exe with states"] if request.emit == "exe" and has_states else []
-        takers += ["testbench with states"] if self.testbench and has_states else []
-        takers += ["api=tvm"] if self.api == "tvm" else []
-        if takers:
-            raise UsageError(
-                f"{takers[0]} has no values of data types, which this network takes or gives: its inputs and outputs are tensors",
-                help="build a library or C, whose header has functions that make values and take them apart",
-            )
 
     def _refuse_bounds(self, emit: str, entry: EntryPoint) -> None:
         """Raises UsageError for an output that needs bounds of lengths."""

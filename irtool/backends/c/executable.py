@@ -20,7 +20,7 @@ from ..interface.entry import EntryPoint
 from ..interface.names import sanitize
 from ..interface.values import VARIABLE
 from . import static_memory
-from .file_steps import Tensor, read_and_write_steps, take_steps, written_bytes
+from .file_steps import READ_VALUES_OF_STEP, Tensor, read_and_write_steps, take_steps, written_bytes
 from .runs import outside
 
 _ERRORS = {
@@ -50,7 +50,7 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
     `values.raw` has the memory of values of data types or references, `values_out.raw` gets it with those of the results; their tensors
     are handles.
     Each length that a run decides is a number, in the order of the parameters of `NAME_run`. For a network with states, a file has the
-    values of any number of steps, one behind the other.
+    values of any number of steps, one behind the other, and each step has a memory of its own, whose head begins with its size.
 
     `-h` and `--help` print the contents of each file. Exit code: 0, 1 (not enough memory), 2 (the weights are not this program's,
     or damaged), 3 (a file cannot be read or written, or has the wrong size), 4 (wrong number of files, or a length outside of its bounds),
@@ -62,6 +62,7 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
     lines = [f'#include "{name}.h"', "#include <stdio.h>", "#include <string.h>", ""]
     lines[2:2] = ["#include <stdlib.h>"] if symbols else []
     data = entry_point.data if entry.values is not None else None
+    reading = () if not entry.takes_values else READ_VALUES if entry_point.instance is None else READ_VALUES_OF_STEP
     transfer = _TRANSFER if entry_point.instance is None else read_and_write_steps(entry_point, tensors)
     allocated: list[str] = []
     if entry_point.arena_size:
@@ -78,7 +79,7 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
         "",
         *transfer,
         "",
-        *(memory_of_values(name, entry.takes_values) if data is not None else ()),
+        *(memory_of_values(name, reading) if data is not None else ()),
         "int main(int argc, char **argv) {",
     ]
     lines += ["  int next = 1, code;"]
@@ -90,6 +91,8 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
     ]
     if data is not None:
         lines.append(f"  {data.declaration} = {data.begin}(memory, sizeof memory);")
+        if entry_point.instance is not None:
+            lines.append("  FILE *taken = NULL, *given = NULL;")
     count = 1 + len(symbols) + len(tensors) + entry.takes_values + entry.gives_values
     lines += [f"  int64_t {s.name};" for s in (*symbols, *(f.length.symbol for f in entry_point.positions))]
     if has_weights:
@@ -167,18 +170,18 @@ def _memory_of_lengths(entry_point: EntryPoint, tensors: Sequence[Tensor]) -> tu
     ]
 
 
-def memory_of_values(name: str, is_read: bool) -> list[str]:
+def memory_of_values(name: str, reading: Sequence[str]) -> list[str]:
     """The memory for values of a program, which has room for as many bytes as the region beside those that are read, and the function
-    that reads them."""
+    that reads them, if it reads some."""
     lines = [
         "/* The values, as they lie in memory: a head, then objects. */",
         f"static int64_t memory[2 * ({name.upper()}_ARENA_SIZE / 8) + 16];",
         "",
     ]
-    return [*lines, *_READ_VALUES, ""] if is_read else lines
+    return [*lines, *reading, ""] if reading else lines
 
 
-_READ_VALUES = (
+READ_VALUES = (
     "static int read_values(const char *path) {",
     '  FILE *file = fopen(path, "rb");',
     "  size_t size;",
@@ -219,13 +222,13 @@ def _usage(name: str, entry_point: EntryPoint, has_weights: bool) -> list[str]:
     lines = [f"usage: {name} {line if len(line) <= _SHOWN else line[:_SHOWN] + ' ...'}"]
     lines += [f"  {name}.bin  the weights; without it, the {name}.bin of this folder"] * has_weights
     lines += [f"  {s.name.upper()}  a length, {s.range}" for s in symbols]
-    lines += ["  values.raw  read: the memory of values, to which handles lead"] * entry.takes_values
+    lines += [f"  values.raw  read: the memory of values, to which handles lead{each}"] * entry.takes_values
     for n, s, how in named:
         shape = ", ".join(map(str, s.shape))
         most = s.nbytes if entry_point.arena_size else bound(s.nbytes)
         size = f"at most {most}" if s in own else s.nbytes
         lines.append(f"  {n[:_SHOWN]}  {how}: {s.dtype}[{shape[:_SHOWN]}], {size} bytes{each}")
-    lines += ["  values_out.raw  written: the memory of values, with those of the results"] * entry.gives_values
+    lines += [f"  values_out.raw  written: the memory of values, with those of the results{each}"] * entry.gives_values
     lines.append("exit code: 0, 1 not enough memory, 2 other or damaged weights, 3 a file, 4 wrong usage")
     return ["static void usage(FILE *to) {", *(f'  fputs("{t}\\n", to);' for t in lines), "}"]
 

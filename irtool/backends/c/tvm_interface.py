@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from ...symbolic_int import SymbolicInt, bound, is_open
 from ..c_types import stored_type
+from ..interface.comment import inside
 from ..interface.entry import EntryPoint, free_macro
 from ..interface.names import Identifiers, sanitize
+from ..interface.values import VARIABLE
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,15 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
     """The interface of one entry point. Fields have the parameters' names; outputs those of the model from which the network was
     imported, or `output`, or `output0`, ….
 
-    Lengths that a run decides are fields of the struct of inputs, in front of its tensors.
+    Lengths that a run decides are fields of the struct of inputs, in front of its tensors, and so is the memory for values of data types:
+    the fields of these point to handles.
 
     `has_weights`: the weights are in a file that must be loaded first.
     """
     stem = interface_stem(name)
     upper = stem.upper()
     fields = Identifiers()
+    memory = fields.fresh(VARIABLE) if entry.data is not None and entry.function.values is not None else ""
     lengths = {s: fields.fresh(s.name) for s in entry.symbols}
     inputs = [fields.fresh(sanitize(p.slot.name)) for p in entry.inputs]
     fields = Identifiers()
@@ -42,8 +46,14 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
     macros = Identifiers(f"{upper}_WORKSPACE_SIZE")
     lines = [f"#ifndef {upper}_H_", f"#define {upper}_H_", "#include <stdint.h>", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    if entry.data is not None and memory:
+        lines += [f"struct {entry.data.struct}; /* memory for values of data types: see {name}.h */", ""]
     for what, tensors, names in (("Input", entry.inputs, inputs), ("Output", entry.outputs, outputs)):
         for p, n in zip(tensors, names):
+            t = entry.function.values.type_of(p.slot) if entry.function.values is not None else None
+            if t is not None:
+                lines += [f"/* {what} {n}: an int64_t, the handle of a value of the type {inside(t.text)}. */"]
+                continue
             if is_open(p.slot.nbytes):
                 lines += [f"/* {what} tensor {n}: {p.slot.dtype}[{p.shape}], {p.slot.nbytes} bytes. */"]
                 continue
@@ -53,6 +63,11 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
             lines += [f"#define {free_macro(f'{upper}_{n.upper()}', macros)}_{kind} {bound(p.slot.nbytes)}"]
         lines += ["", f"/* {what} tensor pointers. */", f"struct {stem}_{what.lower()}s {{"]
         fields_of = [f"  int64_t {lengths[s]}; /* {s.range} */" for s in entry.symbols if what == "Input"]
+        if memory and what == "Input":
+            assert entry.data is not None
+            fields_of.insert(
+                0, f"  struct {entry.data.struct} *{memory}; /* where the values of inputs and outputs lie */"
+            )
         lines += [*fields_of, *(f"  void *{n};" for n in names)] or ["  void *unused; /* there are none */"]
         lines += ["};", ""]
     lines += [
@@ -69,10 +84,10 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
         "#endif",
         "",
     ]
-    arguments = [f"inputs->{lengths[s]}" for s in entry.symbols]
+    arguments = [f"inputs->{x}" for x in (*([memory] if memory else []), *(lengths[s] for s in entry.symbols))]
     arguments += [f"(const {stored_type(p.slot.dtype)} *)inputs->{n}" for p, n in zip(entry.inputs, inputs)]
     arguments += [f"({stored_type(p.slot.dtype)} *)outputs->{n}" for p, n in zip(entry.outputs, outputs)]
-    unused = ["  (void)inputs;"] * (not inputs and not lengths) + ["  (void)outputs;"] * (not outputs)
+    unused = ["  (void)inputs;"] * (not inputs and not lengths and not memory) + ["  (void)outputs;"] * (not outputs)
     source = [
         f'#include "{stem}.h"',
         f'#include "{name}.h"',
