@@ -18,6 +18,7 @@ CLASSES = {
     "compiled programs": "the same higher-order programs compiled to C, half of them under sanitizers: C gives what the interpreter gives",
     "compiled polymorphic": "higher-order programs with polymorphic functions in tuples, data and references, compiled to C, half of them under sanitizers: C gives what the interpreter gives",
     "compiled data": "random programs that take and give values of data types, on random values: C gives what the interpreter gives",
+    "compiled together": "random programs with data, closures, references, recursion, tensors of a length of the run and states at once, a third of them under address sanitizers: steps in C give what the interpreter gives",
     "compiled calls": "random calls of every operator compiled to C, on hostile numbers: C gives what the interpreter gives",
     "compiled kernels": "random operators that are worth a schedule, compiled to C for processors of all sizes, levels and numbers of threads: C gives what the interpreter gives",
     "compiled models": "ONNX models, half of them mutated, imported and compiled to C for such processors: C gives what the interpreter gives",

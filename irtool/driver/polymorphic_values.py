@@ -16,7 +16,7 @@ instances of the literals. Polymorphic functions that are called by name are cop
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from ..diagnostics import IrError
@@ -33,14 +33,11 @@ from ..ir import (
     Match,
     Module,
     Op,
-    Pattern,
     PatternConstructor,
-    PatternTuple,
     PatternVar,
     Tuple,
     Type,
     TypeCall,
-    TypeData,
     TypeVar,
     Var,
     binders,
@@ -51,6 +48,7 @@ from ..ir import (
     with_binders,
     with_function,
 )
+from ..ir.constructors import with_argument_types, with_constructors
 from ..ir.expr import REBUILD_OF
 from ..ir.types import data_name, quantified, type_children
 from ..lower.mistakes import NoCounterpart
@@ -158,8 +156,9 @@ class _Instances:
         self.free: dict[Function, list[Var]] = {}
         self.own: dict[Expr, Var] = {}
         self.waiting: list[Callable[[], None]] = []
-        self.definitions = {n: self._definition(d) for n, d in module.type_definitions.items()}
-        self.constructors = {c.name: c for d in self.definitions.values() for c in d.constructors}
+        self.definitions, self.constructors = with_argument_types(
+            module.type_definitions, lambda t: self.types.convert(t, {})
+        )
 
     def run(self, entry: str) -> Module:
         self.function(GlobalVar(entry), (), ())
@@ -172,16 +171,6 @@ class _Instances:
         functions = {n: self.functions[n] for n in self.module.functions if n in self.functions}
         data = {n: p.definition() for n, p in self.types.by_name.items()}
         return self.module.with_functions({**functions, **self.functions}).with_types({**self.definitions, **data})
-
-    def _definition(self, d: TypeData) -> TypeData:
-        """The definition with data in the place of polymorphic functions."""
-        inputs = [tuple(self.types.convert(t, {}) for t in c.inputs) for c in d.constructors]
-        if all(new == c.inputs for new, c in zip(inputs, d.constructors)):
-            return d
-        constructors = (
-            Constructor(c.name, new, c.belong_to, c.tag, c.span) for new, c in zip(inputs, d.constructors, strict=True)
-        )
-        return replace(d, constructors=tuple(constructors))
 
     def _data(self, t: TypeCall) -> PolymorphicType:
         return self.types.by_name[data_name(t)]
@@ -350,8 +339,7 @@ class _Copy:
         if isinstance(new, Function):
             return with_function(new, ret_type=self._type(new.ret_type))
         if isinstance(new, Match):
-            clauses = tuple(Clause(self._pattern(c.pattern), c.body, c.span) for c in new.clauses)
-            return Match(new.data, clauses, new.complete, new.span)
+            return with_constructors(new, instances.constructors)
         return new
 
     def _call(self, old: Call, new: Call) -> Call:
@@ -373,26 +361,6 @@ class _Copy:
             apply = self.instances.application(data, type_args, self.callers)
             return Call(apply, (new.op, *new.args), None, (), new.span)
         return Call(new.op, new.args, new.attrs, type_args, new.span)
-
-    def _pattern(self, root: Pattern) -> Pattern:
-        """The pattern with the constructors of the copy."""
-        copies: dict[Pattern, Pattern] = {}
-        stack = [(root, False)]
-        while stack:
-            p, ready = stack.pop()
-            if not isinstance(p, PatternConstructor | PatternTuple):
-                copies[p] = p
-            elif not ready:
-                stack.append((p, True))
-                stack += [(q, False) for q in p.patterns]
-            else:
-                parts = tuple(copies[q] for q in p.patterns)
-                if isinstance(p, PatternTuple):
-                    copies[p] = PatternTuple(parts, p.span)
-                else:
-                    constructor = self.instances.constructors.get(p.constructor.name, p.constructor)
-                    copies[p] = PatternConstructor(constructor, parts, p.span)
-        return copies[root]
 
 
 def _is_value(e: Expr) -> bool:

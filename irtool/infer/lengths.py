@@ -9,8 +9,10 @@ from typing import Any
 from ..diagnostics import IrError
 from ..ir import (
     Call,
+    Constructor,
     Expr,
     Function,
+    Match,
     Module,
     TensorType,
     Type,
@@ -21,6 +23,7 @@ from ..ir import (
     rewrite_type,
 )
 from ..ir.attributes import formulas, stated
+from ..ir.constructors import with_argument_types, with_constructors
 from ..ir.expr import with_function
 from ..ir.rewrite import with_binders
 from ..ir.tensor_names import INPUT_SHAPES
@@ -80,16 +83,18 @@ def with_lengths(module: Module, values: Mapping[Symbol, int]) -> Module:
 def with_extents(module: Module, values: Mapping[Symbol, int]) -> Module:
     """The module in which each symbol is its extent, a number or a formula; without types."""
     changed: dict[str, Any] = {}
+    definitions, constructors = with_argument_types(module.type_definitions, lambda t: type_at(t, values))
     for name, f in module.functions.items():
         if isinstance(f, Function):
-            changed[name] = _function_at(f, values)
+            changed[name] = _function_at(f, values, constructors)
         elif isinstance(f, PrimFunc):
             changed[name] = nest = nest_with_lengths(f, values)
             nest.checked_type = None if f.checked_type is None else type_at(f.checked_type, values)
-    return module.with_functions(changed)
+    module = module.with_functions(changed)
+    return module.with_types(definitions) if constructors else module
 
 
-def _function_at(f: Function, values: Mapping[Symbol, int]) -> Function:
+def _function_at(f: Function, values: Mapping[Symbol, int], constructors: Mapping[str, Constructor]) -> Function:
     memo: dict[Expr, Expr] = {}
     renamed: dict[Var, Var] = {}
     for e in post_order(f):
@@ -101,8 +106,16 @@ def _function_at(f: Function, values: Mapping[Symbol, int]) -> Function:
 
     def leave(old: Expr, new: Expr) -> Expr:
         new = untyped(with_binders(new, renamed))
-        if isinstance(new, Call) and new.attrs is not None and formulas([v for _, v in stated(new.attrs)]):
-            return Call(new.op, new.args, _attributes_at(new.attrs, values), new.type_args, new.span)
+        if isinstance(new, Constructor):
+            return constructors.get(new.name, new)
+        if isinstance(new, Match) and constructors:
+            return with_constructors(new, constructors)
+        if isinstance(new, Call):
+            attrs, type_args = new.attrs, tuple(type_at(t, values) for t in new.type_args)
+            if attrs is not None and formulas([v for _, v in stated(attrs)]):
+                attrs = _attributes_at(attrs, values)
+            if attrs is not new.attrs or type_args != new.type_args:
+                return Call(new.op, new.args, attrs, type_args, new.span)
         if isinstance(new, Function) and new.ret_type is not None:
             return with_function(new, ret_type=type_at(new.ret_type, values))
         return new

@@ -46,9 +46,12 @@ def lower_module(module: Module, entries: Iterable[str] = ("main",), target: Vec
     DependsOnValues where it would have one if inputs were constants.
     """
     names = list(entries)
-    whole, functions = _lowered(ModuleLowering(module, target, names))
-    if any(d.code is NoCounterpart for d in whole.problems):
-        whole, functions = _lowered(ModuleLowering(module, target, names, in_region=True))
+    lowered = (
+        None if any(_numbers_values(module[n]) for n in names) else _lowered(ModuleLowering(module, target, names))
+    )
+    if lowered is None or any(d.code is NoCounterpart for d in lowered[0].problems):
+        lowered = _lowered(ModuleLowering(module, target, names, in_region=True))
+    whole, functions = lowered
     if whole.problems:
         kind = DependsOnValues if whole.depends_on_values else IrError
         raise kind(list(dict.fromkeys(whole.problems)))
@@ -66,6 +69,11 @@ def lower_module(module: Module, entries: Iterable[str] = ("main",), target: Vec
     used = runs_of(program)
     program.kernels = [k for k in whole.kernels.all if k in used]
     return program
+
+
+def _numbers_values(f: Function) -> bool:
+    """True for an entry with states that gives data: a value is one output among those that states name by number, whatever is known of it."""
+    return bool(state_outputs(f)) and any(map(is_handle, tuple_leaves(f.body.checked_type)))  # type: ignore[arg-type]  # types have been inferred
 
 
 def _lowered(whole: ModuleLowering) -> tuple[ModuleLowering, dict[str, HostFunction]]:

@@ -14,6 +14,7 @@ from irtool.driver.signature import Signature
 from irtool.interp.steps import Steps
 from irtool.interp.values import Data
 from tests.driver.programs import compile_c, parse, run
+from tests.fuzz.data import difference_of_values
 
 pytestmark = pytest.mark.usefixtures("quick_compiles")
 
@@ -106,6 +107,33 @@ def test_outputs_are_numbered_by_values_whatever_is_in_them() -> None:
         np.testing.assert_allclose(got[1], want[1], rtol=1e-6)
         np.testing.assert_allclose(items(got[0]), items(want[0]), rtol=1e-6)
         assert len(items(want[0])) == k + 1
+
+
+@pytest.mark.parametrize("order", ["value first", "state first", "in a tuple"])
+def test_values_that_are_known_when_compiling_are_outputs_too(order: str) -> None:
+    """Of an entry with states, each value is one output, whatever constructor and arguments it has for all inputs."""
+    results, number = {
+        "value first": ("(Nil, %h + %x)", 1),
+        "state first": ("(%h + %x, Cons(%x, Cons(%h, Nil)))", 0),
+        "in a tuple": ("((Cons(%x, Nil), %x), Nil, %h + %x)", 3),
+    }[order]
+    module = irtool.infer_types(
+        parse(
+            f"""type List[A] {{ Cons(A, List[A]), Nil, }}
+            def @main(%x: float32, %h: float32, state_outputs=[-1, {number}]) -> {RESULTS[order]} {{ {results} }}"""
+        )
+    )
+    steps, instance = Steps(module), irtool.build(module).instance()
+    for x in (1.0, 2.0, 4.0):
+        want, got = steps.step([np.float32(x)]), instance.step([np.float32(x)])
+        assert not difference_of_values(want, got)
+
+
+RESULTS = {
+    "value first": "(List[int32], float32)",
+    "state first": "(float32, List[float32])",
+    "in a tuple": "((List[float32], float32), List[int32], float32)",
+}
 
 
 def test_a_test_bench_takes_steps_on_values(tmp_path: Path) -> None:

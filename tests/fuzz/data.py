@@ -51,7 +51,7 @@ def _run(seed: int) -> Compiled:
         if not artifact.files:
             return Compiled(seed, "failed", f"it is compiled when it runs: {artifact.report['warnings']}", pipeline)
         for inputs, want in cases:
-            difference = _difference(want, artifact.run(inputs))
+            difference = difference_of_values(want, artifact.run(inputs))
             if difference:
                 return Compiled(seed, "failed", difference, pipeline)
     except ToolError as error:
@@ -62,7 +62,7 @@ def _run(seed: int) -> Compiled:
     return Compiled(seed, "agreed", "", pipeline)
 
 
-def _difference(want: Any, got: Any) -> str:
+def difference_of_values(want: Any, got: Any) -> str:
     """The first place where two values differ; empty if they agree."""
     stack = [(want, got)]
     while stack:

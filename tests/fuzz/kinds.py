@@ -19,6 +19,7 @@ from tests.fuzz.onnx_operators import run_operators, write_operator
 from tests.fuzz.programs import polymorphic_program_text, program_module
 from tests.fuzz.state_networks import run_states, write_states
 from tests.fuzz.text_trial import run_text_trial
+from tests.fuzz.together import run_together_programs, write_together_program
 from tests.fuzz.trial import run_program_trial, run_trial
 from tests.fuzz.values import run_values, write_value
 
@@ -52,6 +53,7 @@ KINDS = {
         partial(write_compiled_program, text=polymorphic_program_text),
     ),
     "data": Kind(5, run_data_programs, write_data_program),
+    "together": Kind(5, run_together_programs, write_together_program),
     "models": Kind(50, partial(map, partial(run_model_trial, wide=True)), write_model_failure),
     "values": Kind(30, run_values, write_value),
     "kernels": Kind(10, run_kernels, write_kernel),

@@ -12,8 +12,10 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 
 import irtool
+from irtool.infer.lengths import symbols_of_type
 from irtool.ir import FuncType, GlobalTypeVar, Module, TensorType, TupleType, Type, TypeCall, TypeVar, scalar
-from irtool.ir.types import rewrite_type
+from irtool.ir.types import rewrite_type, tuple_leaves
+from irtool.symbolic_int.arithmetic import symbolic
 from tests.fuzz.program_library import FUNCTIONS, PARAMETERS, TYPES, constructors
 
 Env = list[tuple[str, Type]]
@@ -55,6 +57,16 @@ def polymorphic_program_text(seed: int) -> str:
     return Drawing(rng, polymorphic=True).program(rng.choice((4, 8, 12, 20)))
 
 
+def together_program_text(seed: int) -> str:
+    """A program with everything at once: polymorphic functions, data, closures, references and recursion, data and tensors of a length
+    `n` among its parameters, and states that steps hand on; the same for the same seed."""
+    rng = random.Random(f"together {seed}")
+    n = symbolic("n", 1, 5)
+    shapes = (*SHAPES, (n,), (n,), (2, n), (n, 1))
+    drawing = Drawing(rng, polymorphic=rng.random() < 0.5, shapes=shapes)
+    return drawing.program(rng.choice((4, 8, 12)), takes_data=True, states=rng.randint(0, 2), length=n)
+
+
 def data_program_text(seed: int) -> str:
     """A program whose parameters and results have data in them; the same for the same seed."""
     rng = random.Random(f"data {seed}")
@@ -74,47 +86,65 @@ def program_module(seed: int, text: Callable[[int], str] = program_text) -> Modu
 class Drawing:
     """One program while it is drawn: `functions` and `types` of the library that it uses, and a number for the next name."""
 
-    def __init__(self, rng: random.Random, polymorphic: bool = False) -> None:
+    def __init__(
+        self, rng: random.Random, polymorphic: bool = False, shapes: Sequence[tuple[int, ...]] = SHAPES
+    ) -> None:
         self.rng = rng
+        self.shapes = shapes
         self.polymorphic = polymorphic
         self.functions: set[str] = set()
         self.count = 0
         self.own: list[tuple[str, Sequence[Type], Type]] = []
         self.shadows = rng.random() < 0.3
 
-    def program(self, size: int, takes_data: bool = False) -> str:
-        """Up to two functions, and `@main` of tensors, or of data too, which calls them."""
+    def program(self, size: int, takes_data: bool = False, states: int = 0, length: int = 0) -> str:
+        """Up to two functions, and `@main` of tensors, or of data too, which calls them; its last parameters are `states` of the last
+        results."""
         lines_of_code = [
             self.define(f"f{i}", self.types(1, (0, 1, 2)), self.type(2), size) for i in range(self.rng.randint(0, 2))
         ]
         draw = self.without_functions if takes_data else self.base
         pair = TupleType((draw(), draw()))
         params = [draw() for _ in range(self.rng.randint(1, 3))]
-        lines_of_code.append(self.define("main", params, self.rng.choice((pair, draw())), size))
+        result: Type = self.rng.choice((pair, draw()))
+        attrs, head = "", ""
+        if length:
+            params.append(TensorType((length,), "float32"))
+            head = f'#[lengths = "1<={length}<=5"]\n'
+        if states:
+            kept = [self.base(fixed=True) for _ in range(states)]
+            first = len(list(tuple_leaves(result)))
+            numbers = [-1] * len(params) + [first + k for k in range(states)]
+            params += kept
+            result = TupleType((result, *kept))
+            attrs = f", state_outputs={numbers}"
+        lines_of_code.append(self.define("main", params, result, size, attrs))
         code = "\n".join([*(FUNCTIONS[name] for name in sorted(self.functions)), *lines_of_code])
         used = [text for name, text in TYPES.items() if name in code or any(c in code for c in _names(text))]
-        return "\n".join(['#[version = "0.0.5"]', *used, code, ""])
+        return "\n".join(['#[version = "0.0.5"]', head, *used, code, ""])
 
-    def define(self, name: str, params: Sequence[Type], result: Type, size: int) -> str:
+    def define(self, name: str, params: Sequence[Type], result: Type, size: int, attrs: str = "") -> str:
         names = [f"%{name}_{i}" for i in range(len(params))]
         body = self.block(list(zip(names, params, strict=True)), result, size)
         self.own.append((f"@{name}", params, result))
         head = ", ".join(f"{n}: {t}" for n, t in zip(names, params, strict=True))
-        return f"def @{name}({head}) -> {result} {{\n{body}\n}}"
+        return f"def @{name}({head}{attrs}) -> {result} {{\n{body}\n}}"
 
     # Types
 
-    def base(self) -> TensorType:
-        scalars = (I32, I32, I32, BOOL, scalar("float32"))
+    def base(self, fixed: bool = False) -> TensorType:
+        """The type of a tensor; `fixed`: without lengths."""
+        scalars, shapes = (I32, I32, I32, BOOL, scalar("float32")), SHAPES if fixed else self.shapes
         return self.rng.choice(
-            (*scalars, *(TensorType(self.rng.choice(SHAPES), self.rng.choice(DTYPES)) for _ in scalars))
+            (*scalars, *(TensorType(self.rng.choice(shapes), self.rng.choice(DTYPES)) for _ in scalars))
         )
 
     def without_functions(self) -> Type:
         """A type, half of the time of data, in whose values there are no functions."""
         while True:
             t = self.data(2) if self.rng.random() < 0.5 else self.type(2)
-            if "fn" not in str(t) and "Task" not in str(t):
+            is_data = isinstance(t, TupleType | TypeCall)
+            if "fn" not in str(t) and "Task" not in str(t) and not (is_data and symbols_of_type(t)):
                 return t
 
     def types(self, depth: int, counts: Sequence[int]) -> tuple[Type, ...]:
@@ -236,6 +266,9 @@ class Drawing:
         if rng.random() < 0.15:
             dtype = rng.choice([d for d in ("int32", "uint8", "int8", "bool", "int64") if d != t.dtype])
             return f'cast({self.expr(env, TensorType(t.shape, dtype), size)}, dtype="{t.dtype}")'
+        if t in (I32, _F32) and self.shapes is not SHAPES and rng.random() < 0.3:
+            rows = self.expr(env, TensorType(rng.choice(self.shapes), t.dtype), size)
+            return f"sum({rows})" if rng.random() < 0.6 else f"sum(clip({rows}, a_min=-9f, a_max=9f))"
         if t.dtype == "bool":
             if rng.random() < 0.5:
                 u = TensorType(t.shape, rng.choice(("int32", "int64")))

@@ -231,3 +231,32 @@ def test_numbers_of_64_bits_meet_formulas() -> None:
     assert str(two + N) == "(n + 2)"
     assert two != N and bool(two == N) is False
     assert Int64(0) < N and not Int64(HIGH + 1) <= N
+
+
+DATA = """#[version = "0.0.5"]
+#[lengths = "1<=n<=8"]
+type List[A] { Cons(A, List[A]), Nil, }
+type Rows { Rows(Tensor[(n), float32], Rows), None, }
+def @list(%k: int32, %x: Tensor[(n), float32]) -> List[Tensor[(n), float32]] {
+  if (%k < 1) { Nil } else { Cons(%x * cast(%k, dtype="float32"), @list(%k - 1, %x)) }
+}
+def @rows(%k: int32, %x: Tensor[(n), float32]) -> Rows {
+  if (%k < 1) { None } else { Rows(%x * cast(%k, dtype="float32"), @rows(%k - 1, %x)) }
+}
+def @total(%l: List[Tensor[(n), float32]], %r: Rows, %x: Tensor[(n), float32]) -> Tensor[(n), float32] {
+  match ((%l, %r)) {
+    (Cons(%a, %b), Rows(%c, %d)) => { %a + @total(%b, %d, %c) },
+    _ => { %x },
+  }
+}
+def @main(%x: Tensor[(n), float32], %k: int32) { @total(@list(%k, %x), @rows(%k, %x), %x) }
+"""
+
+
+def test_data_with_lengths_in_types_of_arguments_and_of_definitions() -> None:
+    module = irtool.infer_types(irtool.parse(DATA))
+    artifact = irtool.build(module)
+    assert artifact.files
+    for n, k in ((1, 0), (3, 2), (8, 5)):
+        inputs = [np.linspace(-1, 1, n).astype("float32"), np.int32(k)]
+        np.testing.assert_allclose(artifact.run(inputs), irtool.evaluate(module, inputs), rtol=1e-5)
