@@ -79,7 +79,7 @@ def with_types_at_values(module: Module, polymorphic: bool = False) -> Module:
 
 
 def types_of_values(e: Expr) -> Sequence[Type | None]:
-    """For each child of a typed node, the type that it is used as, if it is a value; None for what is called, chooses or is read."""
+    """The types that the children of a typed node are used as; None for a child that is called, chooses or is read."""
     t = e.checked_type
     if isinstance(e, Call):
         return (None, *_argument_types(e))

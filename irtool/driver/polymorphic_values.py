@@ -1,4 +1,4 @@
-"""Polymorphic functions that are values, as data: a constructor for each function literal, which holds what it captured.
+"""Polymorphic functions that are values, as data: a constructor for each function literal, which holds its captured values.
 
 ::
 
@@ -258,7 +258,7 @@ class _Instances:
         return (*callers, what)
 
     def _note(self, f: Function) -> None:
-        """Notes what the literals in a function capture, and the variables that they are bound to."""
+        """Notes the captures of the literals in a function, and the variables that they are bound to."""
         if f not in self.free:
             self.free.update(free_variables_of_functions(f))
             self.own.update({e.value: e.var for e in post_order(f) if isinstance(e, Let)})

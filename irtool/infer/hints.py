@@ -11,14 +11,18 @@ from ..ir import (
     Expr,
     Function,
     IncompleteType,
+    Let,
     Module,
     TensorType,
     TupleType,
     Type,
     Var,
     leaf_paths,
+    post_order,
     rebuild_type,
+    rewrite,
     substitute,
+    with_binders,
 )
 from ..ir.types import has_static_shapes
 from ..ir.untyped import without_types
@@ -134,7 +138,7 @@ def annotate_params(module: Module, entry: str, types: Mapping[Var, Type]) -> Mo
     assert isinstance(function, Function)
     renamed: dict[Var, Expr] = {p: Var(p.name, t, p.span, None, p.virtual_device) for p, t in types.items()}
     params: Any = tuple(renamed.get(p, p) for p in function.params)
-    body = without_types(substitute(function.body, renamed))
+    body = without_types(substitute(_without_open_shapes(function.body), renamed))
     # The result stays as it is declared, unless inference wrote that, or it leaves open what is known now.
     keeps = function.checked_type is None and function.ret_type is not None and has_static_shapes(function.ret_type)
     ret_type = function.ret_type if keeps else None
@@ -142,6 +146,20 @@ def annotate_params(module: Module, entry: str, types: Mapping[Var, Type]) -> Mo
         params, body, ret_type, function.type_params, function.attrs, function.span, None, function.virtual_device
     )
     return module.with_function(entry, whole)
+
+
+def _without_open_shapes(body: Expr) -> Expr:
+    """The body without annotations of `let`s that leave extents open: inference wrote them, or finds narrower types now."""
+    lets = {e.var for e in post_order(body) if isinstance(e, Let)}
+    renamed = {
+        v: Var(v.name, None, v.span, None, v.virtual_device)
+        for v in lets
+        if v.type_annotation is not None and not has_static_shapes(v.type_annotation)
+    }
+    if not renamed:
+        return body
+    memo: dict[Expr, Expr] = dict(renamed.items())
+    return rewrite(body, lambda old, new: with_binders(new, renamed), memo=memo)
 
 
 def place_of_params(function: Function) -> Span | None:

@@ -91,7 +91,7 @@ def infer_afresh(module: Module) -> Module:
 
 
 def _joins_to_itself(e: Expr) -> bool:
-    """True if what the type of a node is joined with leaves it as it is: only numbers and functions of one type are in it."""
+    """True if joins leave the type of a node as it is: only numbers and functions of one type are in it."""
     t = e.checked_type
     assert t is not None
     if not has_static_shapes(t):

@@ -52,7 +52,7 @@ class Steps:
         self._positions.advance(lengths)
         left, number = [], 0
         for field in result if _is_plain_tuple(result) else (result,):
-            if number not in self._outputs.values():
+            if _is_plain_tuple(field) or number not in self._outputs.values():
                 left.append(field)
             number += len(_leaves(field))
         return left[0] if len(left) == 1 and not _is_plain_tuple(left[0]) else tuple(left)

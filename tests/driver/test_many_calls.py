@@ -106,10 +106,10 @@ def test_many_calls_from_python_keep_nothing() -> None:
         tree = Data(fork, [Data(leaf, [np.int32(n)]), Data(leaf, [np.int32(1)])])
         return int(artifact.run([tree, np.int32(n)])[1])
 
-    wanted = [call(n) for n in range(8)]
+    expected = [call(n) for n in range(8)]
     for _ in range(500):
-        assert [call(n) for n in range(8)] == wanted
+        assert [call(n) for n in range(8)] == expected
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(1500):
-        assert [call(n) for n in range(8)] == wanted
+        assert [call(n) for n in range(8)] == expected
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1024

@@ -109,13 +109,14 @@ def test_outputs_are_numbered_by_values_whatever_is_in_them() -> None:
         assert len(items(want[0])) == k + 1
 
 
-@pytest.mark.parametrize("order", ["value first", "state first", "in a tuple"])
+@pytest.mark.parametrize("order", ["value first", "state first", "in a tuple", "behind an empty tuple"])
 def test_values_that_are_known_when_compiling_are_outputs_too(order: str) -> None:
     """Of an entry with states, each value is one output, whatever constructor and arguments it has for all inputs."""
     results, number = {
         "value first": ("(Nil, %h + %x)", 1),
         "state first": ("(%h + %x, Cons(%x, Cons(%h, Nil)))", 0),
         "in a tuple": ("((Cons(%x, Nil), %x), Nil, %h + %x)", 3),
+        "behind an empty tuple": ("((), %h + %x)", 0),
     }[order]
     module = irtool.infer_types(
         parse(
@@ -133,6 +134,7 @@ RESULTS = {
     "value first": "(List[int32], float32)",
     "state first": "(float32, List[float32])",
     "in a tuple": "((List[float32], float32), List[int32], float32)",
+    "behind an empty tuple": "((), float32)",
 }
 
 

@@ -112,11 +112,11 @@ class Drawing:
             params.append(TensorType((length,), "float32"))
             head = f'#[lengths = "1<={length}<=5"]\n'
         if states:
-            kept = [self.base(fixed=True) for _ in range(states)]
+            state_types = [self.base(fixed=True) for _ in range(states)]
             first = len(list(tuple_leaves(result)))
             numbers = [-1] * len(params) + [first + k for k in range(states)]
-            params += kept
-            result = TupleType((result, *kept))
+            params += state_types
+            result = TupleType((result, *state_types))
             attrs = f", state_outputs={numbers}"
         lines_of_code.append(self.define("main", params, result, size, attrs))
         code = "\n".join([*(FUNCTIONS[name] for name in sorted(self.functions)), *lines_of_code])
@@ -227,7 +227,7 @@ class Drawing:
         if self.polymorphic and self.rng.random() < 0.2:
             if t.arg_types == (t.ret_type,):
                 return self.library("id")
-            if t.ret_type == _data("Opt", *t.arg_types[:1]):
+            if len(t.arg_types) == 1 and t.ret_type == _data("Opt", t.arg_types[0]):
                 return "Some"
         if t.type_params:
             return self.polymorphic_function(env, t, size)

@@ -260,3 +260,22 @@ def test_data_with_lengths_in_types_of_arguments_and_of_definitions() -> None:
     for n, k in ((1, 0), (3, 2), (8, 5)):
         inputs = [np.linspace(-1, 1, n).astype("float32"), np.int32(k)]
         np.testing.assert_allclose(artifact.run(inputs), irtool.evaluate(module, inputs), rtol=1e-5)
+
+
+LETS = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 2), float32], %p: Tensor[(?, 2), float32]) {
+  let %t: (Tensor[(?, 2), float32], int32) = (concatenate((%p, %x)), 1);
+  let %q = %t.0;
+  (sum(%q), %q)
+}
+"""
+
+
+def test_lets_have_the_extents_that_shapes_say() -> None:
+    """Inference wrote `?` into the annotations of `let`s before the shapes were there, as a state that grows."""
+    typed = infer_types(irtool.parse(LETS))
+    (p,) = (p for p in typed["main"].params if p.name == "p")
+    narrowed = infer_types(annotate_params(typed, "main", {p: TensorType((5, 2), "float32")}))
+    assert str(narrowed["main"].ret_type) == "(float32, Tensor[(6, 2), float32])"
+    instance = irtool.build(typed, shapes={"p": ("p<=3", 2)}, states={"p": "out1"}).instance()
+    assert [float(instance.step([np.full((1, 2), k, "float32")])) for k in (1, 2, 4)] == [2, 6, 14]

@@ -95,18 +95,7 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
             lines.append("  FILE *taken = NULL, *given = NULL;")
     count = 1 + len(symbols) + len(tensors) + entry.takes_values + entry.gives_values
     lines += [f"  int64_t {s.name};" for s in (*symbols, *(f.length.symbol for f in entry_point.positions))]
-    if has_weights:
-        lines += [
-            f"  if (argc == {count + 1}) weights = argv[next++];",
-            f"  else if (argc != {count}) {{ usage(stderr); return 4; }}",
-            f"  code = {name}_load_weights(weights);",
-            "  if (code) {",
-            '    fprintf(stderr, "%s: %s\\n", weights, code == 3 ? "cannot be opened or read" : "not the weights of this program, or damaged");',
-            "    return code;",
-            "  }",
-        ]
-    else:
-        lines += [f"  if (argc != {count}) {{ usage(stderr); return 4; }}"]
+    lines += _read_weights(name, count) if has_weights else [f"  if (argc != {count}) {{ usage(stderr); return 4; }}"]
     for s in symbols:
         lines += [
             f"  {s.name} = atoll(argv[next++]);",
@@ -119,6 +108,19 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
         else take_steps(entry_point, tensors)
     )
     return "\n".join([*lines, *last, "}", ""])
+
+
+def _read_weights(name: str, count: int) -> list[str]:
+    """The statements that load the weights from the file of the first argument, where there is one more than `count`."""
+    return [
+        f"  if (argc == {count + 1}) weights = argv[next++];",
+        f"  else if (argc != {count}) {{ usage(stderr); return 4; }}",
+        f"  code = {name}_load_weights(weights);",
+        "  if (code) {",
+        '    fprintf(stderr, "%s: %s\\n", weights, code == 3 ? "cannot be opened or read" : "not the weights of this program, or damaged");',
+        "    return code;",
+        "  }",
+    ]
 
 
 def _run_once(name: str, entry_point: EntryPoint, tensors: Sequence[Tensor], errors: Iterable[int]) -> list[str]:

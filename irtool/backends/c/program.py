@@ -223,22 +223,7 @@ class _Writer:
         units = self.units.finish("\n".join(plain), [*top, *self._run_tools, *self._level_lines], body)
         if constants.outside:
             units[f"{self.name}_part{len(units)}.c"] = constants.outside
-        about = summary(self.program, self.name, self.arena_bytes, entries[0])
-        header = write_header(
-            self.name,
-            entries,
-            self.program,
-            arena_bytes=self.arena_bytes,
-            stack_bytes=self.stack_bytes,
-            region_bytes=self.region_bytes,
-            region_begin=self.region_begin,
-            weights_bytes=stored.size if stored else 0,
-            expanded_bytes=self.stored.expanded_bytes,
-            summary=[*about, *([""] if self.banner else []), *self.banner],
-            levels=[level.name for level in self.levels],
-            pool_macros=[*size_macros(self.pools), *self.constant_pools.size_macros()],
-            pool_struct=struct(self.name, self.pools),
-        )
+        header = self._header(entries, stored.size if stored else 0)
         identifiers = {p.slot.name: p.name for p in entries[0].inputs}
         called = {k.name: w.name for k, w in self.variants[-1].writers.items()}
         return CText(
@@ -260,6 +245,24 @@ class _Writer:
             pools=self.pools,
             region_begin=self.region_begin,
             constant_pools=self.constant_pools.pools,
+        )
+
+    def _header(self, entries: Sequence[EntryPoint], weights_bytes: int) -> str:
+        about = summary(self.program, self.name, self.arena_bytes, entries[0])
+        return write_header(
+            self.name,
+            entries,
+            self.program,
+            arena_bytes=self.arena_bytes,
+            stack_bytes=self.stack_bytes,
+            region_bytes=self.region_bytes,
+            region_begin=self.region_begin,
+            weights_bytes=weights_bytes,
+            expanded_bytes=self.stored.expanded_bytes,
+            summary=[*about, *([""] if self.banner else []), *self.banner],
+            levels=[level.name for level in self.levels],
+            pool_macros=[*size_macros(self.pools), *self.constant_pools.size_macros()],
+            pool_struct=struct(self.name, self.pools),
         )
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...symbolic_int import SymbolicInt, bound, is_open
 from ..c_types import stored_type
 from ..interface.comment import inside
-from ..interface.entry import EntryPoint, free_macro
+from ..interface.entry import EntryPoint, Parameter, free_macro
 from ..interface.names import Identifiers, sanitize
 from ..interface.values import VARIABLE
 
@@ -50,17 +50,7 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
         lines += [f"struct {entry.data.struct}; /* memory for values of data types: see {name}.h */", ""]
     for what, tensors, names in (("Input", entry.inputs, inputs), ("Output", entry.outputs, outputs)):
         for p, n in zip(tensors, names):
-            t = entry.function.values.type_of(p.slot) if entry.function.values is not None else None
-            if t is not None:
-                lines += [f"/* {what} {n}: an int64_t, the handle of a value of the type {inside(t.text)}. */"]
-                continue
-            if is_open(p.slot.nbytes):
-                lines += [f"/* {what} tensor {n}: {p.slot.dtype}[{p.shape}], {p.slot.nbytes} bytes. */"]
-                continue
-            most = " at the upper bounds" if isinstance(p.slot.size, SymbolicInt) else ""
-            lines += [f"/* {what} tensor {n}: bytes of {p.slot.dtype}[{p.shape}]{most}. */"]
-            kind = "MAX_SIZE" if most else "SIZE"
-            lines += [f"#define {free_macro(f'{upper}_{n.upper()}', macros)}_{kind} {bound(p.slot.nbytes)}"]
+            lines += _size_of(entry, p, what, n, upper, macros)
         lines += ["", f"/* {what} tensor pointers. */", f"struct {stem}_{what.lower()}s {{"]
         fields_of = [f"  int64_t {lengths[s]}; /* {s.range} */" for s in entry.symbols if what == "Input"]
         if memory and what == "Input":
@@ -100,6 +90,21 @@ def write_tvm_interface(name: str, entry: EntryPoint, arena_bytes: int, has_weig
         "",
     ]
     return TvmInterface(stem, "\n".join(lines), "\n".join(source))
+
+
+def _size_of(entry: EntryPoint, p: Parameter, what: str, name: str, upper: str, macros: Identifiers) -> list[str]:
+    """The comment on a tensor or a value, and the macro of a tensor's bytes where bounds of lengths are known."""
+    t = entry.function.values.type_of(p.slot) if entry.function.values is not None else None
+    if t is not None:
+        return [f"/* {what} {name}: an int64_t, the handle of a value of the type {inside(t.text)}. */"]
+    if is_open(p.slot.nbytes):
+        return [f"/* {what} tensor {name}: {p.slot.dtype}[{p.shape}], {p.slot.nbytes} bytes. */"]
+    most = " at the upper bounds" if isinstance(p.slot.size, SymbolicInt) else ""
+    macro = free_macro(f"{upper}_{name.upper()}", macros)
+    return [
+        f"/* {what} tensor {name}: bytes of {p.slot.dtype}[{p.shape}]{most}. */",
+        f"#define {macro}_{'MAX_SIZE' if most else 'SIZE'} {bound(p.slot.nbytes)}",
+    ]
 
 
 def _workspace_size(upper: str, entry: EntryPoint, arena_bytes: int) -> list[str]:
