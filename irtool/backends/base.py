@@ -32,6 +32,7 @@ from .flags import flag, merge_flags, read_flag, show_flag
 from .interface.lengths import length_names
 from .sources import Built, Draw, EntryPoint, Parameter, Request, Sample, SampleValues, Sources, entry_points
 from .timing import TimingConditions, TimingJob
+from .value_errors import ValueOutOfBounds
 
 if TYPE_CHECKING:
     from ..selection.kernel import Selection
@@ -54,6 +55,7 @@ __all__ = [
     "Sources",
     "TimingConditions",
     "TimingJob",
+    "ValueOutOfBounds",
     "VectorTarget",
     "backend",
     "backends",

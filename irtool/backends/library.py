@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
+import struct
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -30,7 +31,9 @@ from ..tir.errors import (
     WORKSPACE_ERROR,
 )
 from ..tir.region import HEADER
+from ..tir.value_notes import BYTES
 from .interface.memory import ALIGNMENT
+from .value_errors import ValueOutOfBounds
 
 ERRORS = {
     WORKSPACE_ERROR: "the workspace is too small",
@@ -168,6 +171,10 @@ class CompiledFunctions:
             entry = self._function(function, [*own, *tensors])
             self._entries_in[function] = entry
         code = entry(workspace[0], workspace[1], *memory, *lengths, *map(_address, inputs), *map(_address, outputs))
+        if code == VALUE_ERROR:
+            end = workspace.address + workspace.size
+            number, value = struct.unpack("=qq", ctypes.string_at(end - BYTES, BYTES))
+            raise ValueOutOfBounds(f"the compiled program failed: {ERRORS[code]}", number, value)
         if code:
             raise _failure(code)
 

@@ -277,7 +277,8 @@ class Artifact:
                 raise UsageError("this build has no library to run: it was built as sources only")
             region = self.report.get("region_bytes", 0)
             begin = self.report.get("region_begin", self.arena_bytes - region)
-            self._serving = Serving(self._opened(self._library_path), self.arena_bytes, region, begin)
+            noted = self.report.get("value_lengths", ())
+            self._serving = Serving(self._opened(self._library_path), self.arena_bytes, region, begin, noted)
             return self._serving
 
     def _opened(self, library: Path) -> Runnable:

@@ -29,6 +29,7 @@ from ..tir.program import (
 )
 from ..tir.stack import stack_bytes
 from ..tir.symbols import symbols_of_entries
+from ..tir.value_notes import noted_lengths, origins_of_lengths
 from .enlarged_weights import plain_weight_bytes
 from .lifetimes import has_lengths, live_buffers, peak_of
 
@@ -69,6 +70,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
             }
             for e in written.entries
         },
+        **_value_lengths(program),
         "identifiers": dict(written.identifiers),
         "kernels": [
             {
@@ -187,6 +189,13 @@ def _stage_report(stage: StageChoice) -> dict[str, Any]:
         "primitives": list(stage.primitives),
         "estimates": [list(estimate) for estimate in stage.estimates],
     }
+
+
+def _value_lengths(program: Program) -> dict[str, Any]:
+    """The extents that values decide, in the order of the notes that runs leave of them; nothing where runs leave none."""
+    noted, origins = noted_lengths(program), origins_of_lengths(program)
+    rows = [{"name": s.name, "low": s.low, "high": s.high, "origin": origins.get(s, "")} for s in noted]
+    return {"value_lengths": rows} if rows else {}
 
 
 def _pools(program: Program) -> list[dict[str, Any]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..backends.base import Reentrant, ReentrantAtAnyLength, Runnable, Stateful, WithRegion
-from ..diagnostics import UsageError
+from ..backends.base import Reentrant, ReentrantAtAnyLength, Runnable, Stateful, ValueOutOfBounds, WithRegion
+from ..diagnostics import ToolError, UsageError
 
 
 class Serving:
@@ -21,14 +21,23 @@ class Serving:
         arena_bytes: workspace of one run.
         region_bytes: bytes of it for data and recursion.
         region_begin: their offset in the workspace.
+        value_lengths: the extents that values decide, as the report describes them, if runs leave notes of those outside of their bounds.
 
     Attributes:
         region_used: the most bytes of them that a run used at one time, so far.
     """
 
-    def __init__(self, network: Runnable, arena_bytes: int, region_bytes: int = 0, region_begin: int = 0) -> None:
+    def __init__(
+        self,
+        network: Runnable,
+        arena_bytes: int,
+        region_bytes: int = 0,
+        region_begin: int = 0,
+        value_lengths: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         self.region_used = 0
         self._region_begin = region_begin
+        self._value_lengths = value_lengths
         self._with_region = network if region_bytes and isinstance(network, WithRegion) else None
         self._network = network
         self._reentrant = network if isinstance(network, Reentrant) else None
@@ -45,6 +54,18 @@ class Serving:
                 raise UsageError("the backend of this build has no instances of networks with states")
             self._stateful = self._network
         return self._stateful
+
+    def _explained(self, error: ValueOutOfBounds) -> ToolError:
+        """The error with the name, the bounds and the place of the extent, if the run left a note of it."""
+        if not 0 <= error.number < len(self._value_lengths):
+            return error
+        extent = self._value_lengths[error.number]
+        name, low, high = extent["name"], extent["low"], extent["high"]
+        place = f" ({extent['origin']})" if extent["origin"] else ""
+        return ToolError(
+            f"the compiled program failed: a value decides that {name}{place} is {error.value}, and it has to be from {low} to {high}",
+            help=f"a larger bound: --dim '{name}<={error.value}'" if error.value > high else None,
+        )
 
     def _workspace(self, network: Reentrant) -> Any:
         try:
@@ -76,6 +97,8 @@ class Serving:
                 network.step_in(workspace, instance, inputs, outputs, run_with, lengths, values)
             else:
                 network.step_in(workspace, instance, inputs, outputs, run_with, lengths)
+        except ValueOutOfBounds as error:
+            raise self._explained(error) from None
         finally:
             self._return(workspace)
 
@@ -87,6 +110,8 @@ class Serving:
         workspace = self._workspace(self._reentrant)
         try:
             self._reentrant.run_in(workspace, inputs, outputs, run_with, lengths, values)
+        except ValueOutOfBounds as error:
+            raise self._explained(error) from None
         finally:
             self._return(workspace)
 
@@ -118,6 +143,8 @@ class Serving:
                 self._reentrant.run_in(workspace, inputs, outputs, run_with or f"{entry['run']}_with", lengths)
             else:
                 self._reentrant.run_in(workspace, inputs, outputs, run_with or f"{entry['run']}_with")
+        except ValueOutOfBounds as error:
+            raise self._explained(error) from None
         finally:
             self._return(workspace)
 

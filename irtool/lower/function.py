@@ -328,7 +328,8 @@ class FunctionLowering(FunctionState):
         symbols = tuple(s for s in map(symbol_of, e.attrs.lengths) if s is not None)
         if symbols:
             self.lengths.update(dict.fromkeys(symbols))
-            self.blocks.add(SetLengths(values, symbols, tuple(e.attrs.places)))
+            (origin,) = places((e,))
+            self.blocks.add(SetLengths(values, symbols, tuple(e.attrs.places), origin.at))
         return self.blocks.find(e.args[0])
 
     def require_equal(self, e: Call) -> Value:

@@ -167,11 +167,15 @@ class Fail(Invocation):
 @dataclass(eq=False)
 class SetLengths:
     """Gives lengths of the run the elements of an integer slot: `symbols[n]` the one at `places[n]`, in row-major order. A value outside of
-    the bounds of its symbol ends the run with error `VALUE_ERROR`."""
+    the bounds of its symbol ends the run with error `VALUE_ERROR`, and leaves a note: see `tir.value_notes`.
+
+    `origin` is the place in the source: `net.relay:3:8`, or empty.
+    """
 
     values: Slot
     symbols: tuple[Symbol, ...]
     places: tuple[int, ...]
+    origin: str = ""
 
     @property
     def reads(self) -> Sequence[Slot]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...symbolic_int import Symbol
 from ...tir.conditions import LengthCondition
 from ...tir.errors import VALUE_ERROR
 from ...tir.program import (
@@ -26,6 +27,7 @@ from ...tir.program import (
     steps,
 )
 from ...tir.region import Collect, RegionStep
+from ...tir.value_notes import BYTES
 from ..c_types import byte_count, stored_type
 from ..interface.names import Identifiers
 from .frame import ARENA, END, POOLS, Frame
@@ -36,7 +38,7 @@ from .variant import Variant
 
 class HostWriter:
     """Writes one function of a variant of the network. `constant` gives the C expression of a constant, `table` the symbol
-    of the table of objects."""
+    of the table of objects, `noted` are the numbers of lengths that runs leave notes about."""
 
     def __init__(
         self,
@@ -48,7 +50,9 @@ class HostWriter:
         checks_frame: bool,
         in_team: bool = False,
         table: str = "",
+        noted: Mapping[Symbol, int] = {},  # never changed
     ) -> None:
+        self.noted = noted
         self.function = function
         self.variant = variant
         self.constant = constant
@@ -137,7 +141,8 @@ class HostWriter:
                 )
                 lines += [pad + line for line in region_lines]
             elif isinstance(s, SetLengths):
-                lines += [pad + line for line in _set_lengths(s, self._place(s.values))]
+                lines += [pad + line for line in _set_lengths(s, self._place(s.values), self.noted)]
+                self.used.update({END} if self.noted else ())
             elif isinstance(s, CopySlot):
                 if not s.is_in_place:
                     lines.append(
@@ -214,11 +219,22 @@ class HostWriter:
         return name
 
 
-def _set_lengths(s: SetLengths, values: str) -> list[str]:
+def _set_lengths(s: SetLengths, values: str, noted: Mapping[Symbol, int]) -> list[str]:
     lines = []
     for symbol, place in zip(s.symbols, s.places, strict=True):
         n = symbol.name
-        lines += [f"{n} = {values}[{place}];", f"if ({n} < {symbol.low} || {n} > {symbol.high}) return {VALUE_ERROR};"]
+        outside = f"if ({n} < {symbol.low} || {n} > {symbol.high})"
+        lines.append(f"{n} = {values}[{place}];")
+        if symbol not in noted:
+            lines.append(f"{outside} return {VALUE_ERROR};")
+            continue
+        lines += [
+            f"{outside} {{",
+            f"  const int64_t note[2] = {{{noted[symbol]}, {n}}};",
+            f"  memcpy({END} - {BYTES}, note, {BYTES});",
+            f"  return {VALUE_ERROR};",
+            "}",
+        ]
     return lines
 
 

@@ -20,6 +20,7 @@ from ...tir.pools import Pool
 from ...tir.program import Program, Slot, constants_in_use, runs_of
 from ...tir.stack import stack_bytes
 from ...tir.symbols import symbols_of_program
+from ...tir.value_notes import noted_lengths
 from ..formulas import vector_halves, vector_math, vector_types
 from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
@@ -170,6 +171,7 @@ class _Writer:
             *_LEVELS,
             "threads",
             "region_used",
+            "value_out_of_bounds",
         )
         instances = OF_INSTANCES if any(f.states for f in program.functions.values()) else ()
         self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in (*own, *instances)))
@@ -402,6 +404,7 @@ class _Writer:
 
     def _functions(self) -> list[str]:
         lines_of: list[str] = define_table(self.program, self.table) if self.uses_objects else []
+        noted = noted_lengths(self.program)
         for v in self.variants:
             writers = [
                 HostWriter(
@@ -412,6 +415,7 @@ class _Writer:
                     checks_frame=self.program.checks_frame(f),
                     in_team=self.in_team,
                     table=self.table,
+                    noted=noted,
                 )
                 for f in v.program.functions.values()
             ]

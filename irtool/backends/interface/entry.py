@@ -29,9 +29,10 @@ from ...tir.pools import Pool
 from ...tir.program import Program, Slot
 from ...tir.region import HEADER
 from ...tir.symbols import has_open_lengths, lengths_of_values, symbols_of_function, symbols_of_program
+from ...tir.value_notes import BYTES, noted_lengths, origins_of_lengths
 from .. import sources
 from ..c_types import stored_type
-from .comment import comment
+from .comment import comment, inside
 from .memory import ALIGNMENT, STATIC_LIMIT
 from .names import Identifiers, sanitize
 from .states import (
@@ -254,7 +255,7 @@ def write_header(
     upper = name.upper()
     lines = comment(summary)
     lines += [f"#ifndef {upper}_H", f"#define {upper}_H", "", "#include <stddef.h>", "#include <stdint.h>"]
-    has_functions = entries[0].data is not None or _has_used(arena_bytes, region_bytes)
+    has_functions = entries[0].data is not None or _has_used(arena_bytes, region_bytes) or noted_lengths(program)
     lines += ["#include <string.h>", ""] if has_functions else [""]
     arena = [] if entries[0].arena_size else _arena_macro(upper, arena_bytes)
     lines += [*arena, *_sizes(name, stack_bytes, weights_bytes, region_bytes, pool_macros, bool(pool_struct))]
@@ -287,6 +288,7 @@ def write_header(
             f"int {name}_set_weights(const void *bytes);",
         ]
     lines += ["", *data.functions()] if data is not None else []
+    lines += _note_of_value(name, program)
     if _has_used(arena_bytes, region_bytes):
         lines += ["", *_region_used(name, region_begin)]
     lines += pool_struct
@@ -541,7 +543,9 @@ def _lengths_of_values(name: str, program: Program) -> list[str]:
     lengths = lengths_of_values(program)
     if not lengths:
         return []
-    bounds = [f" *   {s.name}: {s.low} to {s.high}" for s in lengths]
+    origins = origins_of_lengths(program)
+    places = {s: f", {inside(origins[s])}" if s in origins else "" for s in lengths}
+    bounds = [f" *   {s.name}: {s.low} to {s.high}{places[s]}" for s in lengths]
     return [
         "/* Extents that follow from values, within these bounds. An output that has one is memory of its MAX_SIZE elements; a run",
         " * fills the first ones, row by row, and writes the extents to the output of that name with _shape behind it.",
@@ -550,6 +554,24 @@ def _lengths_of_values(name: str, program: Program) -> list[str]:
         "/* The error of a value outside of them. */",
         f"#define {name.upper()}_{VALUE_OUT_OF_BOUNDS} {VALUE_ERROR}",
         "",
+    ]
+
+
+def _note_of_value(name: str, program: Program) -> list[str]:
+    """The function that reads the note that a run leaves of the value outside of its bounds; none if runs leave none."""
+    if not noted_lengths(program):
+        return []
+    names = ", ".join(s.name for s in lengths_of_values(program))
+    return [
+        "",
+        f"/* After the error {name.upper()}_{VALUE_OUT_OF_BOUNDS} of a run in a caller's workspace of `size` bytes: the number, from 0, of the",
+        f" * extent among {names}, and the value that it would have had. */",
+        f"static inline int64_t {name}_value_out_of_bounds(const void *arena, size_t size, int64_t *value) {{",
+        "  int64_t note[2];",
+        f"  memcpy(note, (const unsigned char *)arena + size - {BYTES}, {BYTES});",
+        "  *value = note[1];",
+        "  return note[0];",
+        "}",
     ]
 
 

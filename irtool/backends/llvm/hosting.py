@@ -27,6 +27,7 @@ from ...tir.program import (
 )
 from ...tir.region import Collect, RegionStep, Resume
 from ...tir.symbols import symbols_of_kernel
+from ...tir.value_notes import BYTES
 from .builder import Builder
 from .formulas import arguments, parameters, write_condition, write_formula
 from .library import Library
@@ -50,7 +51,9 @@ class HostWriter:
         *,
         in_region: bool = False,
         collect: tuple[str, bool] = ("", False),
+        noted: Mapping[Symbol, int] = {},  # never changed
     ) -> None:
+        self.noted = noted
         self.function = function
         self.symbols = symbols
         self.kernels = kernels
@@ -172,8 +175,18 @@ class HostWriter:
             value = b.value(f"load {kind}, ptr {address}", symbol.name)
             if kind != "i64":
                 value = b.value(f"{'zext' if values.dtype.startswith('u') else 'sext'} {kind} {value} to i64")
-            for test in (f"slt i64 {value}, {symbol.low}", f"sgt i64 {value}, {symbol.high}"):
-                refuse(b, b.value(f"icmp {test}"), VALUE_ERROR)
+            tests = [
+                b.value(f"icmp {t}") for t in (f"slt i64 {value}, {symbol.low}", f"sgt i64 {value}, {symbol.high}")
+            ]
+            end, go = b.fresh("outside"), b.fresh("inside")
+            b.branch(b.value(f"or i1 {tests[0]}, {tests[1]}"), end, go)
+            b.start(end)
+            if symbol in self.noted:
+                for offset, number in ((-BYTES, str(self.noted[symbol])), (8 - BYTES, value)):
+                    note = b.value(f"getelementptr inbounds i8, ptr %arena_end, i64 {offset}")
+                    b.do(f"store i64 {number}, ptr {note}, align 1")
+            b.ret(f"i32 {VALUE_ERROR}")
+            b.start(go)
             b.do(f"store i64 {value}, ptr {self.set[symbol.name]}")
 
     def _arguments(self, s: RunKernel | CallFunction) -> list[str]:

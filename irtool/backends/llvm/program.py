@@ -13,6 +13,7 @@ from ...tir.kernel import Kernel
 from ...tir.program import Program, Slot, runs_of
 from ...tir.stack import stack_bytes
 from ...tir.symbols import has_open_lengths, symbols_of_program
+from ...tir.value_notes import noted_lengths
 from ..interface import weights_file as kept
 from ..interface.comment import inside
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
@@ -99,6 +100,7 @@ class ProgramWriter:
             "identity",
             "mode",
             "region_used",
+            "value_out_of_bounds",
             *kept.INTERNAL,
         )
         instances = OF_INSTANCES if any(f.states for f in program.functions.values()) else ()
@@ -221,6 +223,7 @@ class ProgramWriter:
             lengths,
             in_region=self.region_bytes > 0,
             collect=(self.table, self.program.writes_handles),
+            noted=noted_lengths(self.program),
         ).write()
 
     def _storage(self) -> list[str]:

@@ -1,0 +1,71 @@
+"""A value that decides an extent outside of its bounds: which extent, where, and the value."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.diagnostics import ToolError
+from tests.driver.programs import compile_c, parse, run
+
+needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="no clang")
+TEXT = """type List[A] { Cons(A, List[A]), Nil, }
+def @deep(%n: int32) -> List[int32] { if (%n < 1) { Nil } else { Cons(%n, @deep(%n - 1)) } }
+def @total(%l: List[int32]) -> int32 { match (%l) { Nil => { 0 }, Cons(%x, %r) => { %x + @total(%r) }, } }
+def @main(%x: Tensor[(5), float32], %n: int32) {
+  (argwhere(greater(%x, 0f)),
+   arange(0, %n, 1, start=0, stop=%n, step=1, dtype="int32"),
+   @total(@deep(%n)))
+}
+"""
+PLAIN = TEXT.replace("@total(@deep(%n))", "%n")
+BOUNDS = {"count_1": "<=4"}
+X = np.ones(5, "float32")
+
+
+@pytest.mark.parametrize("text", [TEXT, PLAIN], ids=["with data", "without"])
+@pytest.mark.parametrize("target", ["c", "c{openmp=true}", pytest.param("llvm", marks=needs_clang)])
+def test_the_error_names_the_extent_its_place_and_the_value(target: str, text: str) -> None:
+    artifact = irtool.build(parse(text), target=target, dims=BOUNDS)
+    with pytest.raises(ToolError, match="and it has to be from 0 to 4") as caught:
+        artifact.run([X, np.int32(9)])
+    (error,) = caught.value.diagnostics
+    assert "a value decides that count_1 (<text>:" in error.message and " is 9, " in error.message
+    assert error.help == "a larger bound: --dim 'count_1<=9'"
+    line = text.splitlines().index('   arange(0, %n, 1, start=0, stop=%n, step=1, dtype="int32"),') + 2
+    assert text is TEXT or f"(<text>:{line}:4)" in error.message
+    assert artifact.run([X, np.int32(4)])[1].tolist() == [0, 1, 2, 3]
+    assert artifact.report["value_lengths"][1]["high"] == 4
+
+
+def test_where_runs_leave_no_note_the_error_is_the_same() -> None:
+    artifact = irtool.build(parse(PLAIN), target='c{workspace_pools="a,b"}', dims=BOUNDS)
+    with pytest.raises(ToolError, match="a value decides an extent that is outside of its bounds"):
+        artifact.run([X, np.int32(9)])
+    assert "value_lengths" not in artifact.report
+
+
+def test_callers_in_c_read_it_from_their_workspace(tmp_path: Path) -> None:
+    """Of any size and at any address."""
+    irtool.build(parse(TEXT), emit="c", name="net", dims=BOUNDS, out_dir=tmp_path)
+    (tmp_path / "main.c").write_text(
+        '#include "net.h"\n#include <stdlib.h>\n'
+        "int main(void) {\n"
+        "  static const float x[5] = {1, 1, 1, 1, 1};\n"
+        "  const size_t size = NET_ARENA_SIZE + 70;\n"
+        "  unsigned char *arena = malloc(size + 3);\n"
+        "  int32_t n = 7, places[NET_OUT0_MAX_SIZE], numbers[NET_OUT1_MAX_SIZE], total;\n"
+        "  int64_t shape0[2], shape1[1], value = 0;\n"
+        "  if (net_run_with(arena + 3, size, x, &n, places, numbers, &total, shape0, shape1) != NET_VALUE_OUT_OF_BOUNDS) return 1;\n"
+        "  if (net_value_out_of_bounds(arena + 3, size, &value) != 1 || value != 7) return 2;\n"
+        "  n = 3;\n"
+        "  if (net_run_with(arena + 3, size, x, &n, places, numbers, &total, shape0, shape1) || total != 6) return 3;\n"
+        "  free(arena);\n  return 0;\n}\n"
+    )
+    flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsanitize=address,undefined", "-O1"]
+    done = run(compile_c(tmp_path, "main", "main.c", "net.c", flags=flags))
+    assert done.returncode == 0, (done.returncode, done.stderr)
