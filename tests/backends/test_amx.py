@@ -132,6 +132,8 @@ CASES: dict[str, tuple[str, tuple[int, ...], tuple[int, ...]]] = {
     "a row more than a tile": (DENSE, (17, 67), (32, 67)),
     "behind a window": ("nn.conv2d(%x, %w, strides=[2, 2], out_dtype=$)", (1, 48, 19, 23), (48, 48, 2, 2)),
     "padded": ("nn.conv2d(%x, %w, padding=[1, 1], out_dtype=$)", (1, 64, 9, 7), (64, 64, 3, 3)),
+    "rows of an image": ("nn.conv2d(%x, %w, padding=[1, 1], out_dtype=$)", (1, 64, 14, 14), (40, 64, 3, 3)),
+    "groups": ("nn.conv2d(%x, %w, groups=4, padding=[1, 1], out_dtype=$)", (1, 64, 8, 8), (64, 16, 3, 3)),
     "strided": ("nn.conv2d(%x, %w, strides=[2, 2], padding=[1, 1], out_dtype=$)", (2, 64, 15, 15), (64, 64, 3, 3)),
 }  # fmt: skip
 
@@ -313,20 +315,25 @@ def test_which_processors_have_tiles() -> None:
     assert [(m.byte_tiles, m.pair_tiles) for m in tiles.values()] == [(16, 16), (1, 1), (1, 1)]
 
 
-@pytest.mark.parametrize(
-    ("call", "data", "weights"),
-    [
-        ("nn.dense(%x, %w, units=256, out_dtype=$)", (1, 256), (256, 256)),
-        ("nn.conv2d(%x, %w, groups=4, padding=[1, 1], out_dtype=$)", (1, 64, 8, 8), (64, 16, 3, 3)),
-    ],
-    ids=["one row", "groups"],
-)
-def test_what_stays_in_vectors(call: str, data: tuple[int, ...], weights: tuple[int, ...]) -> None:
-    text = f"{V}def @main(%x: Tensor[{data}, uint8], %w: Tensor[{weights}, int8]) {{ {call} }}".replace("$", '"int32"')
+def test_one_row_stays_in_vectors() -> None:
+    text = f'{V}def @main(%x: Tensor[(1, 256), uint8], %w: Tensor[(256, 256), int8]) {{ nn.dense(%x, %w, units=256, out_dtype="int32") }}'
     artifact = irtool.build(
-        irtool.parse(text), {"w": numbers("int8", weights, 1)}, target="c{byte_tiles=16}", mcpu="x86-64-v4", emit="c"
+        irtool.parse(text), {"w": numbers("int8", (256, 256), 1)}, target="c{byte_tiles=16}", mcpu=MCPU, emit="c"
     )
     assert all(s["strategy"] != "amx_tile" for k in artifact.report["kernels"] for s in k["stages"])
+
+
+@pytest.mark.parametrize("extent", [16, 14, 13, 8])
+def test_results_contiguous_along_rows_are_transposed(extent: int) -> None:
+    """The last convolution of a network gives planes of channels; vectors of 16 rows, or of powers of two, store them."""
+    shape, weights = (1, 64, extent, extent), (64, 64, 3, 3)
+    call = 'nn.conv2d(%x, %w, padding=[1, 1], out_dtype="int32")'
+    text = f"{V}def @main(%x: Tensor[{shape}, uint8], %w: Tensor[{weights}, int8]) {{ {call} }}"
+    artifact = irtool.build(
+        irtool.parse(text), {"w": numbers("int8", weights, 1)}, target=f"c{{{MACHINE}}}", mcpu=MCPU, emit="c"
+    )
+    (kernel,) = artifact.report["kernels"]
+    assert kernel["strategy"] == "amx_tile" and ", transposed," in kernel["reason"]
 
 
 @pytest.mark.parametrize("kinds", [*BYTES, PAIRS], ids="-".join)

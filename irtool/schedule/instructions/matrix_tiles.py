@@ -7,12 +7,13 @@ columns.
 
 Rows are an axis on which only the data's indices depend, columns one on which only the weights' depend, and the steps of the sum
 an axis along which the data are contiguous. If the rows are no multiple of 16, tiles have equal heights, and the last one
-overlaps the one before; the last columns may be zeros that pad the weights.
+overlaps the one before; the last columns may be zeros that pad the weights. Results are contiguous along columns, or along rows: then the
+sums of a tile are transposed before the rest is computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -28,6 +29,7 @@ from ..core.block_sums import LONGEST
 from ..core.forms import Loop, Reduction
 from ..core.products import loops_of_one
 from ..cost.machine import GAIN, REGISTER_TILE_PEAK, TILE_LATENCY, TILE_LOAD, TILE_PRODUCT, TILE_STORE, TOGETHER
+from ..cost.map_cycles import square_cycles
 from ..cost.tile_choice import is_padded
 from .dot_kinds import WordKind
 
@@ -87,6 +89,7 @@ class MatrixTiling:
         rows, columns: the axes of the results.
         summed, steps: the reduction axis of the tiles, and the number of its words in a tile.
         apart: the distance of rows of the data, in words.
+        transposed: results are contiguous along rows, not along columns.
         cycles: the estimated cycles.
     """
 
@@ -99,6 +102,7 @@ class MatrixTiling:
     summed: Loop
     steps: int
     apart: int
+    transposed: bool
     cycles: float
 
     def additions(self, r: Reduction) -> int:
@@ -136,11 +140,16 @@ def vector_cycles(r: Reduction, t: MatrixTiling, target: VectorTarget) -> float:
 def filled_count(kind: WordKind, count: int, target: VectorTarget) -> int:
     """The number of words to which zeros pad a sum of `count` words: the fewest that are full tiles of equal width, unless
     `count` divides well."""
-    if count <= WORDS or all(_height(name, target) < 2 for name in kind.meanings):
+    if count <= WORDS or not has_tiles(kind, target):
         return count
     parts = -(-count // WORDS)
     steps = -(-count // parts)
     return count if 4 * _divisor(count) >= 3 * steps else parts * steps
+
+
+def has_tiles(kind: WordKind, target: VectorTarget) -> bool:
+    """True if the processor has matrix tiles of such words."""
+    return target.lanes(4) == WORDS and any(_height(name, target) > 1 for name in kind.meanings)
 
 
 def _divisor(count: int) -> int:
@@ -182,10 +191,14 @@ def _tilings(r: Reduction, word_operands: tuple[str, Load, Load], target: Vector
             steps = _divisor(summed[1])
             wide = len(rows.segments) == 1 and rows.segments[0].tiles == 1
             columns = [c for c in columns if wide or c.segments[0].tiles <= 2]
-            apart = _apart(r, data, weights, rows, columns[0], summed[0], steps) if columns else 0
-            for c in columns if apart else []:
-                cycles = _cycles(r, rows, c, steps)
-                yield MatrixTiling(name, data, weights, numbers, rows, c, summed, steps, apart, cycles)
+            places = _Places(r, rows, columns[0]) if columns else None
+            apart = places.apart(data, weights, summed[0], steps) if places is not None else 0
+            transposed = False
+            if places is None or not apart or not (places.are_along_columns or (transposed := places.are_along_rows)):
+                continue
+            for c in columns:
+                cycles = _cycles(r, rows, c, steps, transposed, target)
+                yield MatrixTiling(name, data, weights, numbers, rows, c, summed, steps, apart, transposed, cycles)
 
 
 def _rows(axis: Loop, others: list[Loop], most: int) -> TiledAxis:
@@ -229,46 +242,81 @@ def _segments(count: int, group: int, step: int, back: int = 0, valid: int = WOR
     return tuple(parts)
 
 
-def _apart(
-    r: Reduction, data: Load, weights: Load, rows: TiledAxis, columns: TiledAxis, summed: Var, steps: int
-) -> int:
-    """The distance of rows of the data, in words; 0 if the elements are not in the order of tiles, or results are not
-    contiguous."""
-    base, within, block = Var("base"), Var("within"), Var("block")
-    k: dict[Expr, Expr] = {summed: block * steps + within}
+class _Places:
+    """The order in memory of the elements of a tile."""
 
-    def moved(e: Expr, values: dict[Expr, Expr], extent: int, last: int) -> int | None:
-        simplify: Simplifier = simplifier(r.loops, r.inner, [(base, last + 1), (within, extent), (block, last + 1)])
-        return stride(simplify, substitute(e, values), within)
+    def __init__(self, r: Reduction, rows: TiledAxis, columns: TiledAxis) -> None:
+        self.r, self.rows, self.columns = r, rows, columns
+        self.base, self.within = Var("base"), Var("within")
 
-    def place(x: Load) -> Expr:
-        assert isinstance(x.source, Buffer)
-        return x.source.offset(x.indices)
+    def _step(
+        self, b: Buffer, indices: Sequence[Expr], values: dict[Expr, Expr], extent: int, bases: int
+    ) -> int | None:
+        """The distance of neighbours `within` a tile, for all bases; None if it varies."""
+        ranges = [(self.base, bases), (self.within, extent)]
+        simplify: Simplifier = simplifier(self.r.loops, self.r.inner, ranges)
+        return stride(simplify, substitute(b.offset(indices), values), self.within)
 
-    sums = dict(r.inner)[summed]
-    (x, extent), (v, width) = rows.axis, columns.axis
-    down: dict[Expr, Expr] = {x: base + within}
-    along: dict[Expr, Expr] = {v: base * WORDS + within}
-    row = moved(place(data), down, rows.size, extent - rows.size)
-    deep = moved(place(weights), k, steps, sums // steps - 1)
-    if not row or row < 0 or not deep or deep < 0 or moved(place(data), k, steps, sums // steps - 1) != 1:
-        return 0
-    positions = [place(weights), *(s.buffer.offset(s.indices) for s in r.stores)]
-    return row if all(moved(p, along, WORDS, -(-width // WORDS) - 1) == 1 for p in positions) else 0
+    def _down(self, b: Buffer, indices: Sequence[Expr]) -> int | None:
+        x, extent = self.rows.axis
+        return self._step(b, indices, {x: self.base + self.within}, self.rows.size, extent - self.rows.size + 1)
+
+    def _across(self, b: Buffer, indices: Sequence[Expr], padded: bool) -> bool:
+        """True if columns are contiguous: those of full tiles, and those that exist of the last one, or all if they are padded."""
+        v, width = self.columns.axis
+        full, left = (-(-width // WORDS), 0) if padded else divmod(width, WORDS)
+        whole: dict[Expr, Expr] = {v: self.base * WORDS + self.within}
+        last: dict[Expr, Expr] = {v: self.within + full * WORDS}
+        tiles = not full or self._step(b, indices, whole, WORDS, full) == 1
+        return tiles and (left < 2 or self._step(b, indices, last, left, 1) == 1)
+
+    def apart(self, data: Load, weights: Load, summed: Var, steps: int) -> int:
+        """The distance of rows of the data, in words; 0 if operands are not in the order of tiles."""
+        assert isinstance(data.source, Buffer) and isinstance(weights.source, Buffer)
+        k: dict[Expr, Expr] = {summed: self.base * steps + self.within}
+        sums = dict(self.r.inner)[summed] // steps
+        row = self._down(data.source, data.indices)
+        deep = self._step(weights.source, weights.indices, k, steps, sums)
+        if not row or row < 0 or not deep or deep < 0 or self._step(data.source, data.indices, k, steps, sums) != 1:
+            return 0
+        return row if self._across(weights.source, weights.indices, padded=True) else 0
+
+    @property
+    def are_along_columns(self) -> bool:
+        """True if results are contiguous along columns."""
+        return all(self._across(s.buffer, s.indices, padded=False) for s in self.r.stores)
+
+    @property
+    def are_along_rows(self) -> bool:
+        """True if results are contiguous along rows."""
+        return all(self._down(s.buffer, s.indices) == 1 for s in self.r.stores)
 
 
-def _cycles(r: Reduction, rows: TiledAxis, columns: TiledAxis, steps: int) -> float:
+def _cycles(
+    r: Reduction, rows: TiledAxis, columns: TiledAxis, steps: int, transposed: bool, target: VectorTarget
+) -> float:
     """Cycles of all blocks."""
     divided = {*rows.variables, *columns.variables}
     times = prod(n for v, n in r.loops if v not in divided)
     sums = prod(n for _, n in r.inner) // steps
-    high, deep = rows.size / WORDS, steps / WORDS
+    cycles = _cycles_of_blocks(rows.segments, columns.segments, rows.size, steps, sums)
+    if transposed:
+        tiles = prod(sum(s.blocks * s.tiles for s in axis.segments) for axis in (rows, columns))
+        cycles += tiles * rows.size * WORDS * square_cycles(WORDS, target)
+    return times * cycles
+
+
+def _cycles_of_blocks(
+    rows: Sequence[Segment], columns: Sequence[Segment], height: int, steps: int, sums: float
+) -> float:
+    """Cycles of blocks of tiles of `height` rows and `steps` words, each with `sums` additions to an element."""
+    high, deep = height / WORDS, steps / WORDS
     total = 0.0
-    for p, q in product(rows.segments, columns.segments):
+    for p, q in product(rows, columns):
         tile_product_cycles = p.tiles * q.tiles * (0.5 + 0.5 * high) * TILE_PRODUCT
         loaded = (p.tiles * high + q.tiles * deep) * TILE_LOAD
         block = (
             sums * max(tile_product_cycles, loaded, TILE_LATENCY) + p.tiles * q.tiles * high * TILE_STORE + TILE_LATENCY
         )
-        total += times * p.blocks * q.blocks * block
+        total += p.blocks * q.blocks * block
     return total

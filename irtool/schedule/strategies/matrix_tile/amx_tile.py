@@ -20,7 +20,8 @@ class AmxTile(Strategy):
         share = t.cycles / vector_cycles(r, t, stage.target)
         rows, columns = t.rows.axis, t.columns.axis
         reason = (
-            f"rows along {rows[0].name} of {rows[1]}, columns along {columns[0].name} of {columns[1]}, {t.label}, "
+            f"rows along {rows[0].name} of {rows[1]}, columns along {columns[0].name} of {columns[1]}, {t.label}"
+            f"{', transposed' if t.transposed else ''}, "
             f"{share:.2f} of the estimated cycles of vectors"
         )
         each = stage.tile.cost if stage.tile is not None else vector_cycles(r, t, stage.target) / r.work

@@ -6,6 +6,8 @@
         for k: for a, i, c, j: for w in 16: acc[a, i, c, j] += dot4_u8s8(x[…], weights[…])
       for c: for a, i: out[…] = f(acc[a, i, c, :])            (vectors of 16 columns)
 
+Results that are contiguous along rows get a copy of the sums, transposed in squares, and vectors along rows.
+
 The loop `tiled` is the meaning of the instructions: `a` and `c` are the tiles of a block, `i` and `j` rows and columns of a tile,
 `w` the words of the sum in a tile. Tiles of bfloat16 numbers sum the first numbers of these words and the second ones separately,
 and add both to their sum (Intel, Software Developer's Manual, TDPBF16PS)::
@@ -23,6 +25,7 @@ from dataclasses import dataclass
 from ....tir.bf16_dot import DOT_PAIR, numbers_of
 from ....tir.expr import Binary, Call, Expr, Load, Var, const, rewrite, substitute, variables
 from ....tir.forms import loops_around
+from ....tir.simplify import Simplifier
 from ....tir.stmt import PARALLEL, TILED, VECTORIZED, Allocate, Buffer, For, Scope, Stmt, Store, seq
 from ....tir.vector_target import VectorTarget
 from ...core.affine import simplifier
@@ -97,6 +100,8 @@ class _Block:
         """The sums and their epilogue."""
         acc = self.r.acc.replace(shape=(self.p.tiles, self.t.rows.size, self.q.tiles, WORDS), scope=Scope.LOCAL)
         sums = For(Var("tile"), 1, seq([self._cleared(acc), self._summed(acc)]), TILED)
+        if self.t.transposed:
+            return Allocate(acc, seq([sums, self._transposed_results(acc)]))
         return Allocate(acc, seq([sums, *self._results(acc)]))
 
     def _places(self, a: Expr, i: Expr, c: Expr, j: Expr) -> dict[Expr, Expr]:
@@ -175,24 +180,57 @@ class _Block:
         i = number + skip
         lane = Var("j")
         j = lane + first if width > 1 else const(first)
-        values = self._places(a, i, c, j)
         own = [x for x in (a, c) if isinstance(x, Var)]
         simplify = simplifier(self.around, rows, [(lane, width)], [(x, WORDS) for x in own])
-        acc_at = Load(acc, (a, i, c, j))
-        change = self._reads(acc_at)
-        memo = dict(values)
-        stores = [
-            Store(
-                s.buffer,
-                [simplify(rewrite(x, change, memo)) for x in s.indices],
-                simplify(rewrite(s.value, change, memo)),
-            )
-            for s in self.r.stores
-        ]
-        body = seq(stores)
+        body = self._stores(self._places(a, i, c, j), Load(acc, (a, i, c, j)), simplify)
         if width > 1:
             body = For(lane, width, body, VECTORIZED)
         return loops_around(rows, body)
+
+    def _stores(self, values: dict[Expr, Expr], sum_at: Load, simplify: Simplifier) -> Stmt:
+        """The stores of a result whose axes have these values, from its sum."""
+        change = self._reads(sum_at)
+        memo = dict(values)
+        return seq(
+            [
+                Store(
+                    s.buffer,
+                    [simplify(rewrite(x, change, memo)) for x in s.indices],
+                    simplify(rewrite(s.value, change, memo)),
+                )
+                for s in self.r.stores
+            ]
+        )
+
+    def _transposed_results(self, acc: Buffer) -> Stmt:
+        """The epilogues of the sums, in vectors along rows, of a copy of the sums with rows innermost."""
+        tiles, height, columns, _ = acc.shape
+        rows = acc.replace(name="transposed", shape=(columns, WORDS, tiles, height))
+        copies: list[Stmt] = []
+        stmts: list[Stmt] = []
+        for n in range(columns):
+            valid = self.q.valid if n == columns - 1 else WORDS
+            for a in range(tiles):
+                for first, size in _powers(height):
+                    copies.append(_square(acc, rows, a, n, first, size))
+                skip = self.p.skip if a == 0 else 0
+                parts = [
+                    self._along_rows(rows, a, n, skip + first, size, valid) for first, size in _powers(height - skip)
+                ]
+                stmts += parts
+        return Allocate(rows, seq([*copies, *stmts]))
+
+    def _along_rows(self, rows: Buffer, a: int, c: int, first: int, size: int, valid: int) -> Stmt:
+        """The results of some rows of a tile, in all columns that exist."""
+        j, columns = _loop("j", valid)
+        lane = Var("i")
+        i = lane + first if size > 1 else const(first)
+        simplify = simplifier(self.around, columns, [(lane, size)])
+        values = self._places(const(a), i, const(c), j)
+        body = self._stores(values, Load(rows, (const(c), j, const(a), i)), simplify)
+        if size > 1:
+            body = For(lane, size, body, VECTORIZED)
+        return loops_around(columns, body)
 
     def _reads(self, acc_at: Load) -> Callable[[Expr], Expr]:
         return lambda e: acc_at if isinstance(e, Load) and e.source is self.r.acc else e
@@ -217,3 +255,26 @@ def _pairs(acc_at: Load, word: Loop, data: Expr, weights: Expr) -> Stmt:
     for b in reversed(halves):
         body = Allocate(b, body)
     return body
+
+
+def _powers(count: int) -> list[tuple[int, int]]:
+    """The first element and the length of vectors along `count` elements: the powers of two that add up to it."""
+    parts, first = [], 0
+    while first < count:
+        size = min(WORDS, 1 << (count - first).bit_length() - 1)
+        parts.append((first, size))
+        first += size
+    return parts
+
+
+def _square(acc: Buffer, rows: Buffer, a: int, c: int, first: int, size: int) -> Stmt:
+    """The transpose of some rows of a tile, in squares."""
+    square, j, i = Var("square"), Var("j"), Var("i")
+    column = square * size + j if size < WORDS else j
+    row = i + first
+    copy: Stmt = Store(rows, (const(c), column, const(a), row), Load(acc, (const(a), row, const(c), column)))
+    if size == 1:
+        place = (const(c), j, const(a), const(first))
+        return For(j, WORDS, Store(rows, place, Load(acc, (const(a), const(first), const(c), j))))
+    copy = For(j, size, For(i, size, copy, VECTORIZED))
+    return For(square, WORDS // size, copy) if size < WORDS else copy
