@@ -137,6 +137,12 @@ def vector_cycles(r: Reduction, t: MatrixTiling, target: VectorTarget) -> float:
     return each * r.work / (WORDS * target.multiply_adds * REGISTER_TILE_PEAK)
 
 
+def has_tiles_for(r: Reduction, target: VectorTarget) -> bool:
+    """True if the processor has matrix tiles of the words of a sum of products."""
+    word_operands = _words(r)
+    return word_operands is not None and target.lanes(4) == WORDS and _height(word_operands[0], target) > 1
+
+
 def filled_count(kind: WordKind, count: int, target: VectorTarget) -> int:
     """The number of words to which zeros pad a sum of `count` words: the fewest that are full tiles of equal width, unless
     `count` divides well."""

@@ -23,6 +23,7 @@ from .propagation import parts_tiles, propagate, spreads
 from .scaled_weights import constants_beside, follow_results
 from .shared_weights import shared_weights
 from .variants import specialise
+from .whole_vectors import in_tile_rows
 
 
 def assign_layouts(program: Program, target: VectorTarget) -> None:
@@ -55,14 +56,14 @@ def assign_layouts(program: Program, target: VectorTarget) -> None:
             if preference is not None and slot in computed and reorders(b, preference) and not spread(slot, preference):
                 chosen.setdefault(slot, preference)
     for s in calls:
-        after = _blocks_of_results(s, preferred[s], chosen, plain)
+        after = _blocks_of_results(s, preferred[s], chosen, plain, target)
         chosen.update((slot, preference) for slot, preference in after.items() if not spread(slot, preference))
     variants: dict[tuple, Kernel] = {}
     packed: dict[tuple[Slot, Layout], Slot] = {}
     packable = {s: packed_constants(s, preferred[s], chosen, target) | follow_results(s, chosen) for s in calls}
     shared = shared_weights(calls, packable, plain)
     for s in calls:
-        specialise(s, packable[s], chosen, shared, variants, packed)
+        specialise(s, packable[s], chosen, shared, variants, packed, target)
     constants: dict[Slot, None] = {}
     for f in program.functions.values():
         for step in steps(f.body):
@@ -104,7 +105,11 @@ def _of_transformed_data(s: RunKernel, target: VectorTarget, computed: set[Slot]
 
 
 def _blocks_of_results(
-    s: RunKernel, preferred: dict[Buffer, LayoutPreference], chosen: dict[Slot, LayoutPreference], plain: set[Slot]
+    s: RunKernel,
+    preferred: dict[Buffer, LayoutPreference],
+    chosen: dict[Slot, LayoutPreference],
+    plain: set[Slot],
+    target: VectorTarget,
 ) -> dict[Slot, LayoutPreference]:
     """The layouts that a call gives its results, without those that have a layout already."""
     layouts: dict[Buffer, LayoutPreference] = {}
@@ -119,6 +124,8 @@ def _blocks_of_results(
     for slot, b in zip(s.outputs, s.kernel.outputs):
         slot = slot.resolve()
         preference = after.get(b)
+        if preference is not None and b not in preferred:
+            preference = in_tile_rows(b, preference, target)
         if preference is None or slot in chosen or slot.kind != TEMP or slot in plain or not reorders(b, preference):
             continue
         preferences[slot] = preference

@@ -6,9 +6,11 @@ from ...tir.forms import with_buffers
 from ...tir.kernel import Kernel
 from ...tir.program import RunKernel, Slot
 from ...tir.stmt import Buffer, Layout, Scope, blocked, in_panels
+from ...tir.vector_target import VectorTarget
 from .packed import packed_constant, packed_name
 from .preference import LayoutPreference, filled_shape, reorders
 from .propagation import propagate
+from .tiled_words import tiled_words
 
 
 def specialise(
@@ -18,6 +20,7 @@ def specialise(
     shared: dict[Slot, LayoutPreference],
     variants: dict[tuple, Kernel],
     packed: dict[tuple[Slot, Layout], Slot],
+    target: VectorTarget,
 ) -> None:
     """Gives a call the variant of its kernel for the layouts of its operands, and the constants packed for it.
 
@@ -48,7 +51,7 @@ def specialise(
     for slot, b in zip(s.outputs, kernel.outputs):
         if slot.resolve() in chosen:
             layouts[b] = chosen[slot.resolve()]
-    inner = _inner_layouts(kernel, layouts)
+    inner = tiled_words(kernel, weights, target) | _inner_layouts(kernel, layouts)
     key = (id(kernel), tuple((layouts.get(b), b in weights) for b in kernel.params))
     if key not in variants:
         variants[key] = _variant(kernel, {**layouts, **inner}, weights, sum(1 for k in variants if k[0] == id(kernel)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...tir.bf16_dot import DTYPE
+from ...tir.dtypes import itemsize
 from ...tir.expr import Var
 from ...tir.forms import Reduction
 from ...tir.memory import CACHE_LINE
@@ -67,10 +68,7 @@ def with_wide_blocks(
     target: VectorTarget,
 ) -> dict[Buffer, LayoutPreference]:
     """The preferences with wider blocks for data, if matrix tiles read the results: a row of a tile has that many bytes."""
-    dtypes_stored = {s.buffer.dtype for s in r.stores}
-    bytes_tiled = target.byte_tiles > 1 and bool(dtypes_stored & {"int8", "uint8"})
-    pairs_tiled = target.pair_tiles > 1 and DTYPE in dtypes_stored
-    most = CACHE_LINE if bytes_tiled else CACHE_LINE // 2 if pairs_tiled else 0
+    most = max(tile_row(s.buffer.dtype, target) for s in r.stores)
     wide = next((n for n in range(most // factor * factor, factor, -factor) if extent % n == 0), 0)
     wide_layouts = filled(along(r, v, wide)) if wide else None
     return (
@@ -78,3 +76,19 @@ def with_wide_blocks(
         if wide_layouts and wide_layouts.keys() == layouts.keys()
         else layouts
     )
+
+
+def tile_row(dtype: str, target: VectorTarget) -> int:
+    """The elements in a row of a matrix tile of such numbers; 0 if the processor has no tiles of them."""
+    rows = target.pair_tiles if dtype == DTYPE else target.byte_tiles if dtype in ("int8", "uint8") else 1
+    return CACHE_LINE // itemsize(dtype) if rows > 1 else 0
+
+
+def in_tile_rows(b: Buffer, preference: LayoutPreference, target: VectorTarget) -> LayoutPreference:
+    """The preference with blocks of a row of a matrix tile, if smaller blocks divide such rows and these divide the axis.
+
+    A stage that rounds numbers of 32 bits has their blocks otherwise, with half as many steps of a sum in a row, or a quarter.
+    """
+    row = tile_row(b.dtype, target)
+    fits = row > preference.factor and row % preference.factor == 0 and b.shape[preference.axis] % row == 0
+    return LayoutPreference(preference.axis, row) if fits and not preference.padded else preference

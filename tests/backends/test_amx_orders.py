@@ -1,0 +1,61 @@
+"""Operands in another order than that of matrix tiles: results in 32 bits that a kernel of their own rounds, and planes of channels, get
+words in rows of tiles, and results in planes are transposed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import irtool
+from tests.backends.amx_programs import EmulatedProgram, emulated
+
+RESIDUAL = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 32, 9, 11), bfloat16], %a: Tensor[(64, 32, 1, 1), bfloat16], %b: Tensor[(64, 64, 3, 3), bfloat16],
+          %c: Tensor[(32, 64, 1, 1), bfloat16]) {
+  %0 = nn.relu(nn.conv2d(%x, %a, out_dtype="float32"));
+  %1 = add(nn.conv2d(cast(%0, dtype="bfloat16"), %b, padding=[1, 1, 1, 1], out_dtype="float32"), %0);
+  nn.conv2d(cast(%1, dtype="bfloat16"), %c, out_dtype="float32")
+}
+"""
+BYTES = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 64, 9, 11), uint8], %a: Tensor[(128, 64, 1, 1), int8], %b: Tensor[(128, 128, 3, 3), int8],
+          %c: Tensor[(64, 128, 1, 1), int8]) {
+  %0 = nn.relu(nn.conv2d(%x, %a, out_dtype="int32"));
+  %1 = cast(right_shift(%0, 14), dtype="uint8");
+  %2 = add(nn.conv2d(%1, %b, padding=[1, 1, 1, 1], out_dtype="int32"), %0);
+  nn.conv2d(cast(right_shift(%2, 14), dtype="uint8"), %c, out_dtype="int32")
+}
+"""
+PLANES = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 64, 14, 17), bfloat16], %a: Tensor[(48, 64, 2, 2), bfloat16]) {
+  nn.conv2d(%x, %a, strides=[2, 1], out_dtype="float32")
+}
+"""
+
+
+def values_of(module: irtool.Module) -> dict[str, np.ndarray]:
+    g = np.random.default_rng(2)
+    values = {}
+    for p in module["main"].params:
+        shape, dtype = [int(d) for d in p.type_annotation.shape], p.type_annotation.dtype
+        values[p.name] = (
+            (g.standard_normal(shape) / 4).astype(ml_dtypes.bfloat16)
+            if dtype == "bfloat16"
+            else g.integers(0, 127, shape).astype(dtype)
+        )
+    return values
+
+
+@emulated
+@pytest.mark.parametrize("text", [RESIDUAL, BYTES, PLANES], ids=["rounded", "bytes", "planes"])
+def test_words_fill_the_rows_of_tiles(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = irtool.parse(text)
+    values = values_of(module)
+    x = values.pop("x")
+    program = EmulatedProgram(module, tmp_path, values)
+    reasons = [s["reason"] for s in program.stages if s["strategy"] == "amx_tile"]
+    assert len(reasons) == text.count("nn.conv2d") and all("16 words" in x for x in reasons)
+    program.check({"x": x}, monkeypatch, error=0 if text is BYTES else 1e-2)
