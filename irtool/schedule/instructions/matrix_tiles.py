@@ -326,3 +326,13 @@ def _cycles_of_blocks(
         )
         total += p.blocks * q.blocks * block
     return total
+
+
+def matrix_cycles(rows: int, columns: int, words: int, target: VectorTarget) -> float:
+    """Cycles of `rows` by `columns` sums of `words` products of pairs, in the best blocks of full tiles along columns and words."""
+    height = -(-rows // -(-rows // target.pair_tiles))
+    count, tiles, sums = -(-rows // height), -(-columns // WORDS), -(-words // WORDS)
+    group = 2 if count > 1 else 1
+    own = _segments(count, group, height)
+    across = (_segments(tiles, n, WORDS) for n in ((1, 2) if group > 1 else (1, 2, TOGETHER)) if n <= tiles)
+    return min(_cycles_of_blocks(own, segments, height, WORDS, sums) for segments in across)

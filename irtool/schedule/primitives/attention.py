@@ -12,7 +12,9 @@ from .base import makes_stages
 
 
 @makes_stages
-def attention(form: AnyForm, rows: int, keys: int, lanes: int, parts: int = 0, values: int = 0) -> StagedNest:
+def attention(
+    form: AnyForm, rows: int, keys: int, lanes: int, parts: int = 0, values: int = 0, words: int = 1
+) -> StagedNest:
     """A product, the softmax of its rows, and a product with that, for a tile of rows at a time.
 
     ::
@@ -25,7 +27,7 @@ def attention(form: AnyForm, rows: int, keys: int, lanes: int, parts: int = 0, v
     After Dao et al. (2022, FlashAttention), with full rows, so that no result is corrected later. A tile has `rows` queries;
     `keys` columns of its scores are computed for all of them before the next columns, in vectors of `lanes`. The scores of a tile
     are on the stack; with `parts` they are in the workspace, once for each of `parts` groups of products, which threads share.
-    Copies of values are in panels of `values` columns. The stages are then scheduled by name: `keys` and `values` (copies of
+    Copies of values are in panels of `values` columns. Sums of bfloat16 numbers are padded to a multiple of `words` words. The stages are then scheduled by name: `keys` and `values` (copies of
     operands that are not in the order of vectors), `scores`, `out`, and the stages between, whose names say what they compute;
     the rows after the last full tile have stages `…_at_end`.
 
@@ -33,7 +35,7 @@ def attention(form: AnyForm, rows: int, keys: int, lanes: int, parts: int = 0, v
     """
     if not isinstance(form, Attention):
         raise UsageError("the stage is no attention: two products, with a softmax between that nothing else reads")
-    tiling = tiling_by_hand(form.chain, rows, keys, lanes, parts, values)
+    tiling = tiling_by_hand(form.chain, rows, keys, lanes, parts, values, words)
     try:
         return form.nest(tiling)
     except NotRows:

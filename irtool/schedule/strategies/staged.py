@@ -14,10 +14,12 @@ from ..core.block import Block
 from ..core.forms import Map, Reduction
 from ..core.nest import lower, lower_all
 from ..core.staged import NamedStage, StagedForm, StagedNest, StagedPlan
+from ..core.switches import is_on
 from ..cost.tile_choice import choose_register_tile
 from ..primitives import prefetch, untraced, vectorize
 from ..primitives import stage as traced_stage
 from .base import Candidate, Stage, Strategy, choose_strategy
+from .matrix_tile.amx_tile import AmxTile
 from .register_tile.strategy import Finish, RegisterTile, tile_reduction
 
 
@@ -44,6 +46,16 @@ def in_registers(stage: Stage, finish: Finish | None = None) -> Scheduling:
         return by_strategy(stage)
     tile = partial(tile_reduction, Block.of(r), choice, stage.target, serial=stage.serial, finish=finish)
     return Scheduling(f"{RegisterTile.name} — {choice.reason}", lambda: lower_all(tile(), stage.target))
+
+
+def in_matrix_tiles(stage: Stage) -> Scheduling | None:
+    """A product of words in matrix tiles; None if the processor has none for it, or vectors are as fast."""
+    tiles = AmxTile()
+    with untraced():
+        candidate = tiles.choose(stage) if is_on(tiles.name) else None
+    if candidate is None:
+        return None
+    return Scheduling(f"{tiles.name} — {candidate.reason}", lambda: tiles.apply(stage, candidate))
 
 
 def in_vectors_or_registers(stage: Stage, weights: Buffer) -> Scheduling:

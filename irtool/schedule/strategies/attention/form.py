@@ -13,7 +13,7 @@ from ...cost.tile_choice import choose_register_tile
 from .chain import Chain
 from .nest import nest_of_rows
 from .tiled import NotRows, is_product, is_rounded
-from .tiling import RowTiling, heights_of, rows_of, tiling_of
+from .tiling import RowTiling, has_tiles, heights_of, rows_of, tiling_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,8 @@ class Attention(StagedForm):
     def of(chain: Chain, target: VectorTarget) -> Attention:
         """The stage, with the nest of the best plan for a processor. Raises NotRows if rows cannot be tiled, or are too few, or
         short."""
-        if target.paired_products == 1 and any(map(is_rounded, chain.products)):
+        has_pairs = target.paired_products > 1 or has_tiles(chain, target)
+        if not has_pairs and any(map(is_rounded, chain.products)):
             raise NotRows  # without an instruction for pairs, two products would take longer than one of float32
         _, rows = heights_of(chain, target)[0]
         tiling = tiling_of(chain, rows, target)

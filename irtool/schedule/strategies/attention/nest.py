@@ -23,12 +23,12 @@ from dataclasses import replace
 from ....symbolic_int import bound, is_known
 from ....tir.bf16_dot import DTYPE
 from ....tir.dtypes import itemsize
-from ....tir.expr import Binary, Expr, Load, Var, const, minimum, post_order, rewrite
+from ....tir.expr import Binary, Expr, Load, Var, const, minimum, post_order, rewrite, substitute
 from ....tir.forms import AnyForm, Map, Reduction, stores_of, with_buffers, with_workspace
 from ....tir.memory import CACHE_LINE
 from ....tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, Let, Scope, Stmt, Store, in_panels, seq
 from ....tir.vector_target import USUAL
-from ...core.affine import loads, operands, simplifier, stride
+from ...core.affine import loads, moves, operands, simplifier, stride
 from ...core.staged import StagedNest, StagedNestBuilder
 from .chain import Chain
 from .pairs import filled_with_words, of_words, packed_words, words_of
@@ -112,9 +112,35 @@ class _Attention:
             return r, None
         if not is_known(self.columns) and not any(e.source is not r.acc for s in r.stores for e in loads(s.value)):
             self.panels = replace(self.panels, is_padded=True)
-        copies, r, keys = self.panels.packed(r, apart[0], "keys")
-        fills += copies
-        return r, keys
+        copies, packed_product, keys = self.panels.packed(r, apart[0], "keys")
+        fills += self._by_words(r, apart[0], copies, keys) if self._is_in_words(r, apart[0]) else copies
+        return packed_product, keys
+
+    def _is_in_words(self, r: Reduction, e: Load) -> bool:
+        """True if the numbers of an operand in memory are full groups of words for matrix tiles."""
+        (k, depth) = r.inner[0]
+        whole = self.tiling.words > 1 and depth % (2 * self.tiling.words) == 0
+        return whole and stride(simplifier(r.loops, r.inner), e.source.offset(e.indices), k) == 1
+
+    def _by_words(self, r: Reduction, e: Load, copies: Sequence[Map], keys: Buffer) -> list[Map]:
+        """The copies of keys in two steps: the words as they are in memory, then a transpose of these, in squares of words."""
+        (k, depth), (v, _) = r.inner[0], r.loops[-1]
+        loops = [*(x for x in r.loops[:-1] if moves(e, x[0])), (v, self.columns), (k, depth)]
+        own = {x: Var(x.name) for x, _ in loops}
+        shape = [n for _, n in loops]
+        numbers = Buffer("key_words", shape, DTYPE, Scope.GLOBAL)
+        words = numbers.replace(shape=[*shape[:-1], words_of(depth)], dtype="int32")
+        fill = Store(numbers, tuple(own.values()), substitute(e, {**own}))
+        steps = [packed_words(Map(tuple((own[x], n) for x, n in loops), (fill,)), own[k], depth, words)]
+        self.words[keys] = keys.replace(shape=[*keys.shape[:-2], words_of(depth), keys.shape[-1]], dtype="int32")
+        for panel, copy in zip(self.panels, copies, strict=True):
+            *around, _, word, column = copy.stores[0].indices
+            read: Expr = Load(words, (*around, panel.first + column, word))
+            extents = tuple((x, words_of(n) if x is word else n) for x, n in copy.loops)
+            if panel.loop is not None:  # copies have the loop over panels of their own
+                read = substitute(read, {panel.loop[0]: copy.stores[0].indices[-3]})
+            steps.append(Map(extents, (Store(self.words[keys], copy.stores[0].indices, read),)))
+        return steps
 
     def _packed(self, r: Reduction, name: str, fills: list[Map]) -> Reduction:
         """The product with its second operand contiguous along its vectors; in panels if a tile reads a part of each row only.
@@ -144,9 +170,9 @@ class _Attention:
             return fill
         axis = len(b.shape) - (1 if b.scope == Scope.LOCAL else 2)
         if b not in self.words:
-            shape = [words_of(n) if a == axis else n for a, n in enumerate(b.shape)]
+            shape = [words_of(n, self.tiling.words) if a == axis else n for a, n in enumerate(b.shape)]
             self.words[b] = b.replace(shape=shape, dtype="int32")
-        return filled_with_words(fill, axis, self.words[b])
+        return filled_with_words(fill, axis, self.words[b], self.tiling.words)
 
     def _of_words(self, r: Reduction) -> Reduction:
         """A product of a tile, of words if its operands are bfloat16."""
@@ -158,7 +184,7 @@ class _Attention:
             assert isinstance(e.source, Buffer)
             return Load(self.words[e.source], tuple(word if i is k else i for i in e.indices))
 
-        return of_words(r, read)
+        return of_words(r, read, self.tiling.words)
 
     def _place(self, b: Buffer, i: Expr, j: Expr | None) -> tuple[Buffer, tuple[Expr, ...]]:
         own = self.scratch[self._same(b)]
@@ -251,12 +277,13 @@ class _Attention:
         columns = self.columns if row is None else self.padded
         own, indices = self._place(source, i, j)
         numbers = own.replace(name="rounded", dtype=DTYPE)
-        words = numbers.replace(shape=(*own.shape[:-1], words_of(bound(self.padded))), dtype="int32")
+        words = numbers.replace(shape=(*own.shape[:-1], words_of(bound(self.padded), self.tiling.words)), dtype="int32")
         self.words[numbers] = words if self.is_on_stack else self._shared(words)
         self.room.append(self.words[numbers])
         self.scratch[p] = numbers
         loops = (*([(i, self.rows.height)] if row is None else []), (j, columns))
-        return packed_words(Map(loops, (Store(numbers, indices, Load(own, indices)),)), j, columns, self.words[numbers])
+        fill = Map(loops, (Store(numbers, indices, Load(own, indices)),))
+        return packed_words(fill, j, columns, self.words[numbers], self.tiling.words)
 
     def _row_by_row(
         self, tiler: Tiler, stages: Sequence[Map | Reduction], source: Buffer, rounded: Buffer | None

@@ -22,24 +22,25 @@ from ...core.affine import simplifier
 from ...instructions.dot_kinds import pair_kind
 
 
-def words_of(numbers: int) -> int:
-    """The number of words for `numbers` numbers."""
-    return -(-numbers // pair_kind().numbers)
+def words_of(numbers: int, together: int = 1) -> int:
+    """The number of words for `numbers` numbers, in whole groups of `together` words."""
+    words = -(-numbers // pair_kind().numbers)
+    return words if together == 1 else -(-words // together) * together
 
 
-def filled_with_words(fill: Map, axis: int, words: Buffer) -> Map:
+def filled_with_words(fill: Map, axis: int, words: Buffer, together: int = 1) -> Map:
     """A copy as a copy of words; the axis of number `axis` is the summed one."""
     k = fill.stores[0].indices[axis]
     assert isinstance(k, Var), "copies are filled by loops over their axes"
-    return packed_words(fill, k, dict(fill.loops)[k], words)
+    return packed_words(fill, k, dict(fill.loops)[k], words, together)
 
 
-def packed_words(m: Map, k: Var, extent: int, words: Buffer) -> Map:
+def packed_words(m: Map, k: Var, extent: int, words: Buffer, together: int = 1) -> Map:
     """The words of a map's results, with neighbours along its loop `k`, which is an index by itself. Zeros follow the first
-    `extent` numbers."""
+    `extent` numbers, up to a whole group of `together` words."""
     (store,) = m.stores
     word = Var(k.name)
-    loops = tuple((word, words_of(n)) if v is k else (v, n) for v, n in m.loops)
+    loops = tuple((word, words_of(n, together)) if v is k else (v, n) for v, n in m.loops)
     simplify = simplifier(loops)
 
     def number(place: Expr) -> Expr:
@@ -49,15 +50,16 @@ def packed_words(m: Map, k: Var, extent: int, words: Buffer) -> Map:
     return Map(loops, (Store(words, [word if i is k else i for i in store.indices], value),))
 
 
-def of_words(r: Reduction, read: Callable[[Load, Var], Load]) -> Reduction:
-    """A product of bfloat16 numbers as a product of their words; `read` gives the word of a number."""
+def of_words(r: Reduction, read: Callable[[Load, Var], Load], together: int = 1) -> Reduction:
+    """A product of bfloat16 numbers as a product of their words, in whole groups of `together`; `read` gives the word of a
+    number."""
     (k, depth) = r.inner[0]
     word = Var(k.name)
     u = r.update
     assert isinstance(u, Binary) and isinstance(u.b, Binary)
     a, b = (read(_number(x), word) for x in (u.b.a, u.b.b))
     dot = pair_kind().dot(a, b, (DTYPE, DTYPE))
-    return replace(r, inner=((word, words_of(depth)),), update=Binary("+", u.a, dot, "float32"))
+    return replace(r, inner=((word, words_of(depth, together)),), update=Binary("+", u.a, dot, "float32"))
 
 
 def _number(factor: Expr) -> Load:

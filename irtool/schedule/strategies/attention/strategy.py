@@ -6,7 +6,7 @@ from ...core.forms import Reduction
 from ...core.staged import StagedNest, StagedPlan
 from ...primitives import attention
 from ..base import Stage, strategy
-from ..staged import Scheduling, StagedStrategy, by_strategy, in_registers
+from ..staged import Scheduling, StagedStrategy, by_strategy, in_matrix_tiles, in_registers
 from .form import Attention
 from .tiled import is_product
 
@@ -21,6 +21,8 @@ class TiledAttention(StagedStrategy):
         return attention(stage.form, **plan.arguments)
 
     def schedule(self, stage: Stage, whole: Stage) -> Scheduling:
-        """Products in register tiles, which may compute results twice: rows of scores are padded for it."""
+        """Products in matrix tiles, or in register tiles, which may compute results twice: rows of scores are padded for it."""
         is_one = isinstance(stage.form, Reduction) and is_product(stage.form)
-        return in_registers(stage) if is_one else by_strategy(stage)
+        if not is_one:
+            return by_strategy(stage)
+        return in_matrix_tiles(stage) or in_registers(stage)

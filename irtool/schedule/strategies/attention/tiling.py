@@ -6,15 +6,20 @@ import math
 from dataclasses import dataclass
 
 from ....diagnostics import UsageError
-from ....symbolic_int import bound, estimate
+from ....symbolic_int import bound, estimate, is_known
 from ....tir.forms import Reduction
 from ....tir.memory import CACHE_LINE, KERNEL_SCRATCH
 from ....tir.vector_target import VectorTarget
-from ...cost.machine import REUSE
+from ...core.switches import is_on
+from ...cost.machine import REUSE, TOGETHER
 from ...cost.register_tiles import choose_tile, vectors_per_block
+from ...instructions.matrix_tiles import WORDS
 from .chain import Chain
-from .height import rank_heights
-from .tiled import NotRows
+from .height import rank_heights, rank_tile_heights
+from .tiled import NotRows, is_rounded
+
+TILE_LANES = 2 * WORDS
+"""Columns of scores in a row of a matrix tile of the second product, and in two tiles of the first one."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,8 @@ class RowTiling:
         parts: the number of parts of the products that threads share; the scores of each part are in the workspace. 0: every tile
             has its own, on the stack.
         values: contiguous columns of the second product in a copy of its values; 0: all of them.
+        words: sums of products of bfloat16 numbers have a multiple of as many words: those in a row of a matrix tile, so that all
+            tiles of registers have one configuration.
     """
 
     rows: int
@@ -35,12 +42,14 @@ class RowTiling:
     lanes: int
     parts: int = 0
     values: int = 0
+    words: int = 1
 
     @property
     def arguments(self) -> dict[str, int]:
         """The arguments of the primitive `attention`."""
         own = {"rows": self.rows, "keys": self.keys, "lanes": self.lanes}
-        return own | {n: v for n, v in (("parts", self.parts), ("values", self.values)) if v}
+        others = (("parts", self.parts, 0), ("values", self.values, 0), ("words", self.words, 1))
+        return own | {n: v for n, v, usual in others if v != usual}
 
 
 @estimate
@@ -53,6 +62,9 @@ def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
     width = last.loops[-1][1]
     if extent < REUSE or columns < lanes or width < lanes or first.work < target.parallel_updates:
         raise NotRows
+    if has_tiles(chain, target):
+        depth = first.inner[0][1]
+        return rank_tile_heights(count, extent, padded(columns, TILE_LANES), width, depth, target)
     ranked = rank_heights(count, extent, padded(columns, lanes), width, target)
     if ranked[0][1] < REUSE:
         raise NotRows
@@ -62,14 +74,28 @@ def heights_of(chain: Chain, target: VectorTarget) -> list[tuple[float, int]]:
 def tiling_of(chain: Chain, rows: int, target: VectorTarget) -> RowTiling:
     """The plan for tiles of `rows` rows."""
     count, _, columns = rows_of(chain.products[0])
-    lanes = target.lanes_of("float32")
+    if has_tiles(chain, target):
+        lanes, values, words = TILE_LANES, 0, WORDS
+        keys = min(TOGETHER * WORDS, columns // lanes * lanes)
+    else:
+        lanes, values, words = target.lanes_of("float32"), _panel_of_values(chain, rows, target), 1
+        keys = choose_tile(rows, padded(columns, lanes) // lanes, target).vectors * lanes
     wide = bound(padded(columns, lanes))
-    vectors = choose_tile(rows, padded(columns, lanes) // lanes, target).vectors
-    values = _panel_of_values(chain, rows, target)
     if rows * wide * 4 <= min(target.tiles_bytes, KERNEL_SCRATCH):
-        return RowTiling(rows, vectors * lanes, lanes, 0, values)
+        return RowTiling(rows, keys, lanes, 0, values, words)
     parts = next(n for n in range(min(bound(count), target.most_parts), 0, -1) if count % n == 0)
-    return RowTiling(rows, vectors * lanes, lanes, parts, values)
+    return RowTiling(rows, keys, lanes, parts, values, words)
+
+
+def has_tiles(chain: Chain, target: VectorTarget) -> bool:
+    """True if both products of an attention are computed in matrix tiles: their operands are bfloat16, and each row of scores
+    fills a pair of tiles."""
+    first, last = chain.products
+    _, extent, columns = rows_of(first)
+    if target.pair_tiles < 2 or target.lanes_of("float32") != WORDS or not is_on("amx_tile"):
+        return False
+    known = is_known(extent) and is_known(columns) and columns >= TILE_LANES and last.loops[-1][1] >= WORDS
+    return known and is_rounded(first) and is_rounded(last)
 
 
 def _panel_of_values(chain: Chain, rows: int, target: VectorTarget) -> int:
@@ -84,7 +110,9 @@ def _panel_of_values(chain: Chain, rows: int, target: VectorTarget) -> int:
     return taken if taken < width and width % taken == 0 else 0
 
 
-def tiling_by_hand(chain: Chain, rows: int, keys: int, lanes: int, parts: int = 0, values: int = 0) -> RowTiling:
+def tiling_by_hand(
+    chain: Chain, rows: int, keys: int, lanes: int, parts: int = 0, values: int = 0, words: int = 1
+) -> RowTiling:
     """The plan of a schedule by hand. Raises UsageError if the attention cannot have it."""
     count, extent, columns = rows_of(chain.products[0])
     if not 0 < rows <= bound(extent):
@@ -98,10 +126,12 @@ def tiling_by_hand(chain: Chain, rows: int, keys: int, lanes: int, parts: int = 
     width = chain.products[1].loops[-1][1]
     if values < 0 or values % lanes or (values and width % values):
         raise UsageError(f"{values} columns of values are no whole vectors of {lanes}, or do not divide {width}")
+    if words < 1 or (words > 1 and lanes % (2 * words)):
+        raise UsageError(f"vectors of {lanes} columns are no whole groups of {words} words of two")
     nbytes = rows * bound(padded(columns, lanes)) * 4
     if not parts and nbytes > KERNEL_SCRATCH:
         raise UsageError(f"{rows} rows would take {nbytes} bytes of the stack", help="fewer rows, or parts=1")
-    return RowTiling(rows, keys, lanes, parts, values)
+    return RowTiling(rows, keys, lanes, parts, values, words)
 
 
 def rows_of(first: Reduction) -> tuple[int, int, int]:
