@@ -132,7 +132,18 @@ def _inlines(op: Compute, readers: Sequence[Compute], evaluation_count: float, s
         # A guard per element read costs less than another pass over memory, unless the element is read very often, or the guard
         # cannot become a bound of the loops that read it.
         return ratio <= target.guarded_reads and all(_skips_padding(reader, op) for reader in readers)
+    if _rounds(op.bodies[0]) and not any(reader.reduce_axes for reader in readers):
+        cost = _ROUNDING
     return cost <= 2 or cost * (ratio - 1) <= target.recomputed_cost
+
+
+_ROUNDING = 6
+"""Operations to round a number to 16 bits and widen it again, which an enlarged image would do for each of its points."""
+
+
+def _rounds(body: Expr) -> bool:
+    """True for a number of 32 bits or more that is rounded to 16 bits."""
+    return isinstance(body, Cast) and dtypes.is_half(body.dtype) and not dtypes.is_half(body.value.dtype)
 
 
 def _is_padding(body: Expr) -> bool:

@@ -73,3 +73,27 @@ def test_reads_that_folding_leaves_out_need_no_memory():
         module = irtool.infer_types(irtool.parse(text.replace("{0}", operand)))
         values = [np.array([1, 2, 3], "float32"), np.array([4, 5, 6], "float32")]
         np.testing.assert_allclose(irtool.build(module).run(values), irtool.evaluate(module, values), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("reads", "stored"), [(2, False), (4, True)])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
+def test_numbers_that_many_results_read_are_rounded_once(dtype, reads, stored):
+    """As the points of an enlarged image are; what widens them, or products read, is computed where it is read."""
+    x = te.placeholder((16,), "float32", name="x")
+    y = te.compute((16,), lambda i: x[i].astype(dtype), name="y")
+    z = te.compute((16 * reads,), lambda i: y[i // reads].astype("float32") + 1.0, name="z")
+    assert len(choose_stages([z])) == (2 if stored and dtype != "float64" else 1)
+    k = te.reduce_axis(16, "k")
+    assert len(choose_stages([te.compute((16 * reads,), lambda i: te.sum(y[k], axis=k), name="z")])) == 1
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_an_enlarged_image_of_rounded_numbers(dtype):
+    text = f"""def @main(%x: Tensor[(1, 3, 5, 16), float32]) {{
+  %0 = image.resize2d(cast(%x, dtype="{dtype}"), size=[12, 20], roi=[0f, 0f, 0f, 0f], layout="NHWC", rounding_method="");
+  cast(%0, dtype="float32")
+}}"""
+    module = irtool.infer_types(irtool.parse(text))
+    x = np.random.default_rng(0).standard_normal((1, 3, 5, 16)).astype("float32")
+    want = np.asarray(irtool.evaluate(module, [x]))
+    np.testing.assert_allclose(irtool.build(module).run([x]), want, rtol=2**-7, atol=2**-7)
