@@ -34,6 +34,14 @@ def @main(%x: Tensor[(1, 64, 14, 17), bfloat16], %a: Tensor[(48, 64, 2, 2), bflo
   nn.conv2d(%x, %a, strides=[2, 1], out_dtype="float32")
 }
 """
+ODD = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 64, 9, 11), bfloat16], %a: Tensor[({n}, 64, 1, 1), bfloat16], %b: Tensor[({n}, {n}, 1, 1), bfloat16],
+          %c: Tensor[(64, {n}, 1, 1), bfloat16]) {{
+  %0 = nn.relu(nn.conv2d(%x, %a, out_dtype="float32"));
+  %1 = add(nn.conv2d(cast(%0, dtype="bfloat16"), %b, out_dtype="float32"), %0);
+  nn.conv2d(cast(%1, dtype="bfloat16"), %c, out_dtype="float32")
+}}
+"""
 
 
 def values_of(module: irtool.Module) -> dict[str, np.ndarray]:
@@ -59,3 +67,19 @@ def test_words_fill_the_rows_of_tiles(text: str, tmp_path: Path, monkeypatch: py
     reasons = [s["reason"] for s in program.stages if s["strategy"] == "amx_tile"]
     assert len(reasons) == text.count("nn.conv2d") and all("16 words" in x for x in reasons)
     program.check({"x": x}, monkeypatch, error=0 if text is BYTES else 1e-2)
+
+
+@emulated
+@pytest.mark.parametrize(("channels", "words"), [(24, 12), (40, 10), (80, 10), (112, 14), (144, 12)])
+def test_channels_that_rows_of_tiles_do_not_divide(
+    channels: int, words: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As few rows of tiles as possible have the words of a sum; 24 and 40 channels are one tile of columns and a part of one."""
+    module = irtool.parse(ODD.format(n=channels))
+    values = values_of(module)
+    x = values.pop("x")
+    program = EmulatedProgram(module, tmp_path, values)
+    first, *others = [s["reason"] for s in program.stages if s["strategy"] == "amx_tile"]
+    assert "16 words" in first and len(others) == 2, (first, others)
+    assert all(int(text.rpartition(" words")[0].split()[-1]) >= words for text in others), others
+    program.check({"x": x}, monkeypatch, error=1e-2)

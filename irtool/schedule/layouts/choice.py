@@ -19,6 +19,7 @@ from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..core.affine import depends, moves, operands
 from ..cost.tile_choice import rows_together, sums_long_words
+from ..instructions.matrix_tiles import has_tiles_for
 from .constants import alike
 from .main_reduction import main_reduction
 from .preference import LayoutPreference
@@ -97,7 +98,10 @@ def _along_loop(
     if extent >= full and (layouts is None or factor * 2 < full or (factor < full and ends)):
         alone = padded_constants(r, v, extent, full, constants)
         layouts, factor = (alone, 1) if alone else (layouts, factor)
-    halves = factor * 2 == full and extent >= 2 * full
+    least = (
+        full if has_tiles_for(r, target) else 2 * full
+    )  # a matrix tile may have fewer columns than a vector has elements
+    halves = factor * 2 == full and extent >= least
     single = factor == full and extent % full == 0 and are_single(extent // full, target)
     if layouts is not None and (halves or single) and not ends:
         wide = whole_axis(r, v, extent, full, constants)

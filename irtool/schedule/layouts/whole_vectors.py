@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...symbolic_int import is_known
 from ...tir.bf16_dot import DTYPE
 from ...tir.dtypes import itemsize
 from ...tir.expr import Var
@@ -12,6 +13,7 @@ from ...tir.vector_target import VectorTarget
 from ..core.affine import operands
 from ..cost.machine import WIDEST_TILE
 from ..cost.register_tiles import is_avx2
+from ..instructions.matrix_tiles import WORDS
 from .preference import LayoutPreference
 from .vector_axis import along, filled
 
@@ -68,9 +70,9 @@ def with_wide_blocks(
     target: VectorTarget,
 ) -> dict[Buffer, LayoutPreference]:
     """The preferences with wider blocks for data, if matrix tiles read the results: a row of a tile has that many bytes."""
-    most = max(tile_row(s.buffer.dtype, target) for s in r.stores)
-    wide = next((n for n in range(most // factor * factor, factor, -factor) if extent % n == 0), 0)
-    wide_layouts = filled(along(r, v, wide)) if wide else None
+    row = max(tile_row(s.buffer.dtype, target) for s in r.stores)
+    wide = tile_block(extent, factor, row) if row else factor
+    wide_layouts = filled(along(r, v, wide)) if wide != factor else None
     return (
         {b: layouts[b] if b in weights else w for b, w in wide_layouts.items()}
         if wide_layouts and wide_layouts.keys() == layouts.keys()
@@ -84,11 +86,25 @@ def tile_row(dtype: str, target: VectorTarget) -> int:
     return CACHE_LINE // itemsize(dtype) if rows > 1 else 0
 
 
+def tile_block(extent: int, factor: int, row: int) -> int:
+    """The smallest of the blocks of vectors of `factor` elements that divide an axis and leave the least of a tile's row of `row` elements
+    empty: 32 elements of an axis of 64, 48 in steps of 24 of one of 144."""
+
+    def filled_part(block: int) -> int:
+        words = block * WORDS // row
+        return next(n for n in range(min(WORDS, words), 0, -1) if words % n == 0)
+
+    blocks = [n for n in range(factor, extent + 1, factor) if extent % n == 0]
+    return max(blocks, key=lambda n: (filled_part(n), -n))
+
+
 def in_tile_rows(b: Buffer, preference: LayoutPreference, target: VectorTarget) -> LayoutPreference:
-    """The preference with blocks of a row of a matrix tile, if smaller blocks divide such rows and these divide the axis.
+    """The preference with blocks for rows of matrix tiles.
 
     A stage that rounds numbers of 32 bits has their blocks otherwise, with half as many steps of a sum in a row, or a quarter.
     """
-    row = tile_row(b.dtype, target)
-    fits = row > preference.factor and row % preference.factor == 0 and b.shape[preference.axis] % row == 0
-    return LayoutPreference(preference.axis, row) if fits and not preference.padded else preference
+    axis, factor, row = preference.axis, preference.factor, tile_row(b.dtype, target)
+    extent = b.shape[axis]
+    if factor >= row or row % factor or preference.padded or not is_known(extent) or extent % factor:
+        return preference
+    return LayoutPreference(axis, tile_block(extent, factor, row))
