@@ -43,6 +43,12 @@ def @main(%x: Tensor[(1, 64, 9, 11), bfloat16], %a: Tensor[({n}, 64, 1, 1), bflo
 }}
 """
 
+IMAGE = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, {channels}, 20, 23), {data}], %a: Tensor[(32, {channels}, {taps}, {taps}), {weights}]) {{
+  nn.conv2d(%x, %a, strides=[{stride}, {stride}], padding=[1, 1, 1, 1], out_dtype="{result}")
+}}
+"""
+
 
 def values_of(module: irtool.Module) -> dict[str, np.ndarray]:
     g = np.random.default_rng(2)
@@ -83,3 +89,30 @@ def test_channels_that_rows_of_tiles_do_not_divide(
     assert "16 words" in first and len(others) == 2, (first, others)
     assert all(int(text.rpartition(" words")[0].split()[-1]) >= words for text in others), others
     program.check({"x": x}, monkeypatch, error=1e-2)
+
+
+@emulated
+@pytest.mark.parametrize(
+    ("channels", "taps", "stride", "data", "weights"),
+    [
+        (3, 7, 2, "bfloat16", "bfloat16"),
+        (3, 3, 1, "bfloat16", "bfloat16"),
+        (6, 5, 3, "bfloat16", "bfloat16"),
+        (6, 3, 1, "uint8", "int8"),
+        (9, 4, 2, "int8", "int8"),
+    ],
+)
+def test_images_of_few_channels(
+    channels: int, taps: int, stride: int, data: str, weights: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words of a row of the window are next to each other, and fill a row of a tile together."""
+    result = "float32" if data == "bfloat16" else "int32"
+    text = IMAGE.format(channels=channels, taps=taps, stride=stride, data=data, weights=weights, result=result)
+    module = irtool.parse(text)
+    values = values_of(module)
+    x = values.pop("x")
+    program = EmulatedProgram(module, tmp_path, values)
+    (reason,) = [s["reason"] for s in program.stages if s["strategy"] == "amx_tile"]
+    words = taps * -(-channels // (2 if data == "bfloat16" else 4))
+    assert f"{words} words" in reason
+    program.check({"x": x}, monkeypatch, error=1e-2 if data == "bfloat16" else 0)

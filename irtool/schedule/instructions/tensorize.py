@@ -56,12 +56,12 @@ from ..constants.finite_weights import FiniteWeights
 from ..core.affine import depends, simplifier
 from ..core.products import loops_of_one
 from ..core.program_rewriter import ProgramRewriter
-from ..cost.machine import REUSE
+from ..cost.machine import FEWEST_LANES, REUSE
 from ..cost.winograd import better_transform
 from ..strategies.winograd.find import find_convolution
 from ..windows.padded_copy import with_values, writes_whole
 from .dot_kinds import WordKind, long_kind, wide_kind, word_kinds
-from .matrix_tiles import filled_count
+from .matrix_tiles import filled_count, has_tiles
 from .narrow_weights import fit_in_pairs
 from .signedness_shift import Movement, moved_word, movement
 
@@ -271,6 +271,8 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
 def _of_other_words(form: AnyForm, p: Product, target: VectorTarget, is_narrow: Callable[[], bool]) -> Product:
     """The product in the words that need the fewest instructions: pairs of 16 bits if these beat bytes, unless the weights are
     narrow."""
+    if _has_few_words(form, p, target):
+        return replace(p, innermost=True)
     of_more = max(target.product_rows, target.summed_products, target.byte_tiles) > 1
     if p.kind.bits == "uint8" and target.wide_products > 1 and not of_more:
         bytes_, pairs_ = (_cost_of_product(kind, target) for kind in (p.kind, wide_kind()))
@@ -278,6 +280,19 @@ def _of_other_words(form: AnyForm, p: Product, target: VectorTarget, is_narrow: 
             narrow = target.dot_cost(NARROW) / STEPS < pairs_ and is_narrow()
             return replace(p, narrow=True) if narrow else replace(p, kind=wide_kind())
     return _of_long_words(form, p, target)
+
+
+def _has_few_words(form: AnyForm, p: Product, target: VectorTarget) -> bool:
+    """True if a sum over a window has fewer words than a vector has elements, such as an image of three channels, and the processor has
+    matrix tiles.
+
+    With these words innermost, those of a row of the window are contiguous, too, and fill the row of a tile together.
+    """
+    if not isinstance(form, Reduction) or p.is_grouped or not has_tiles(p.kind, target):
+        return False
+    along = [[x for x, n in form.inner if n > 1 and x is not p.k and depends(e.indices[-1], x)] for e, _ in p.operands]
+    words = -(-p.extent // p.kind.numbers)
+    return 1 < words < FEWEST_LANES and bool(along[0]) and along[0] == along[1]
 
 
 def _is_narrow(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], calls: Sequence[RunKernel]) -> bool:
@@ -370,8 +385,14 @@ def _replace(
                     s.inputs.append(moved.sums(rewriter, weights))
         else:
             words = Buffer(f"{source.name}_words", shape, p.kind.dtype, Scope.GLOBAL)
-            temporaries.append(words)
-            before.append(_packing(source, words, axis, p, before, [*k.stages[stage:]], moved is not None))
+            rows = words
+            if p.innermost and count < FEWEST_LANES:
+                order = [*order[:-2], axis, order[-2]]
+                rows = words.replace(name=f"{source.name}_rows", shape=[*shape[:-2], count, shape[-2]])
+            temporaries += dict.fromkeys((rows, words))
+            before.append(_packing(source, rows, axis, order, p, before, [*k.stages[stage:]], moved is not None))
+            if rows is not words:
+                before.append(_interleaved(rows, words))
         all_words.append(words)
     if sums_of_weights is not None:
         params.insert(len(k.inputs), sums_of_weights)
@@ -445,17 +466,17 @@ def _packing(
     source: Buffer,
     words: Buffer,
     axis: int,
+    order: Sequence[int],
     p: Product,
     before: list[AnyForm],
     after: Sequence[AnyForm],
     moved: bool = False,
 ) -> Map:
-    """The stage that packs an operand, `moved` or unchanged. It computes the operand itself if a stage computes it for this
-    purpose alone."""
+    """The stage that packs an operand, with its axes in this order, `moved` or unchanged. It computes the operand itself if a stage
+    computes it for this purpose alone."""
     loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape) if d > 1]
     named = iter(v for v, _ in loops)
     stored: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
-    order = p.order(axis, source.ndim)
     stored_indices = [stored[order.index(n)] for n in range(source.ndim)]
     producer = _producer(source, before, after)
     simplify = simplifier(loops)
@@ -467,6 +488,17 @@ def _packing(
     extent = p.extent if not p.is_grouped else source.shape[axis]
     word = p.kind.word(stored_indices[axis], extent, number, simplify)
     return Map(tuple(loops), (Store(words, stored, moved_word(word) if moved else word),))
+
+
+def _interleaved(rows: Buffer, words: Buffer) -> Map:
+    """The words of a few rows next to each other: a vector chooses from one of each row, whose elements are contiguous."""
+    loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape)]
+    *around, along, word = [v for v, _ in loops]
+    *first, value = [Load(rows, (*around, const(n), along)) for n in range(words.shape[-1])]
+    chosen: Expr = value
+    for n, read in reversed(list(enumerate(first))):
+        chosen = Select(word <= n, read, chosen, lazy=False)
+    return Map(tuple(loops), (Store(words, (*around, along, word), chosen),))
 
 
 def _producer(source: Buffer, before: Sequence[AnyForm], after: Sequence[AnyForm]) -> Store | None:
