@@ -116,3 +116,31 @@ def test_images_of_few_channels(
     words = taps * -(-channels // (2 if data == "bfloat16" else 4))
     assert f"{words} words" in reason
     program.check({"x": x}, monkeypatch, error=1e-2 if data == "bfloat16" else 0)
+
+
+PRODUCTS = """#[version = "0.0.5"]
+def @main(%x: Tensor[(2, {rows}, {depth}), {data}], %w: Tensor[{shape}, {weights}]) {{
+  nn.batch_matmul(%x, %w, out_dtype="{result}", transpose_b={transpose_b})
+}}
+"""
+
+
+@emulated
+@pytest.mark.parametrize("transpose_b", [True, False])
+@pytest.mark.parametrize(
+    ("rows", "columns", "depth", "data"), [(64, 49, 32, "bfloat16"), (33, 197, 64, "uint8"), (40, 17, 96, "uint8")]
+)
+def test_the_last_columns_overlap_those_before(
+    rows: int, columns: int, depth: int, data: str, transpose_b: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Operands that only a run knows have no zeros behind their columns."""
+    shape = (2, columns, depth) if transpose_b else (2, depth, columns)
+    weights, result = ("bfloat16", "float32") if data == "bfloat16" else ("int8", "int32")
+    module = irtool.parse(
+        PRODUCTS.format(
+            rows=rows, depth=depth, data=data, shape=shape, weights=weights, result=result, transpose_b=transpose_b
+        )
+    )
+    program = EmulatedProgram(module, tmp_path)
+    assert "amx_tile" in [s["strategy"] for s in program.stages]
+    program.check(values_of(module), monkeypatch, error=1e-2 if data == "bfloat16" else 0)

@@ -7,7 +7,7 @@ columns.
 
 Rows are an axis on which only the data's indices depend, columns one on which only the weights' depend, and the steps of the sum
 an axis along which the data are contiguous. If the rows are no multiple of 16, tiles have equal heights, and the last one
-overlaps the one before; the last columns may be zeros that pad the weights. Results are contiguous along columns, or along rows: then the
+overlaps the one before. The last columns may be zeros that pad the weights; otherwise the last tile of columns overlaps the one before. Results are contiguous along columns, or along rows: then the
 sums of a tile are transposed before the rest is computed.
 """
 
@@ -41,8 +41,8 @@ WORDS = 16
 class Segment:
     """Some blocks along an axis: the first begins at `start`, each has `tiles` tiles.
 
-    `skip`: rows at the beginning of the first tile that another block computes; `valid`: columns of the last tile that are
-    results.
+    `skip`: rows or columns at the beginning of the first tile that another block computes; `valid`: columns of the last tile
+    that are results.
     """
 
     start: int
@@ -220,11 +220,14 @@ def _rows(axis: Loop, others: list[Loop], most: int) -> TiledAxis:
 
 
 def _columns(r: Reduction, axis: Loop, others: list[Loop]) -> list[TiledAxis]:
-    """Tiles of columns, in blocks of one, two or four; none if the last one would be beyond the weights."""
+    """Tiles of columns, in blocks of one, two or four; none if a single one would be beyond the weights."""
     v, extent = axis
     count = -(-extent // WORDS)
     if extent % WORDS and not is_padded(r, v, count * WORDS):
-        return []
+        full, left = divmod(extent, WORDS)
+        last = Segment(extent - WORDS, 1, 1, WORDS - left)
+        groups = [n for n in (1, 2, TOGETHER) if n <= full]
+        return [TiledAxis(axis, WORDS, None, (*_segments(full, n, WORDS), last)) for n in groups]
     if count != 1 or extent < WORDS or not others:
         valid = extent - (count - 1) * WORDS
         groups = [n for n in (1, 2, TOGETHER) if n <= count]
@@ -268,13 +271,19 @@ class _Places:
         return self._step(b, indices, {x: self.base + self.within}, self.rows.size, extent - self.rows.size + 1)
 
     def _across(self, b: Buffer, indices: Sequence[Expr], padded: bool) -> bool:
-        """True if columns are contiguous: those of full tiles, and those that exist of the last one, or all if they are padded."""
-        v, width = self.columns.axis
-        full, left = (-(-width // WORDS), 0) if padded else divmod(width, WORDS)
-        whole: dict[Expr, Expr] = {v: self.base * WORDS + self.within}
-        last: dict[Expr, Expr] = {v: self.within + full * WORDS}
-        tiles = not full or self._step(b, indices, whole, WORDS, full) == 1
-        return tiles and (left < 2 or self._step(b, indices, last, left, 1) == 1)
+        """True if the columns of each tile are contiguous: all that it has if they are `padded`, or those that are results."""
+        v, _ = self.columns.axis
+        for s in self.columns.segments:
+            if self.columns.pair is not None:
+                return self._step(b, indices, {v: self.within}, WORDS, 1) == 1
+            full = s.blocks * s.tiles - (s.valid < WORDS and not padded)
+            whole: dict[Expr, Expr] = {v: self.base * WORDS + self.within + s.start}
+            last: dict[Expr, Expr] = {v: self.within + s.start + full * WORDS}
+            if full and self._step(b, indices, whole, WORDS, full) != 1:
+                return False
+            if full < s.blocks * s.tiles and s.valid > 1 and self._step(b, indices, last, s.valid, 1) != 1:
+                return False
+        return True
 
     def apart(self, data: Load, weights: Load, summed: Var, steps: int) -> int:
         """The distance of rows of the data, in words; 0 if operands are not in the order of tiles."""

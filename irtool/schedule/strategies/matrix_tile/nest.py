@@ -153,11 +153,11 @@ class _Block:
         """The epilogues of the sums, in vectors along columns."""
         tiles, height, columns, _ = acc.shape
         stmts: list[Stmt] = []
-        whole = columns if self.q.valid == WORDS else columns - 1
+        whole = columns if self.q.valid == WORDS and not self.q.skip else columns - 1
         if whole:
             c, loop = _loop("c", whole)
             stmts.append(loops_around(loop, self._column(acc, c, 0, WORDS, (tiles, height))))
-        column = 0
+        column = self.q.skip
         while whole < columns and column < self.q.valid:
             width = 1 << (self.q.valid - column).bit_length() - 1
             stmts.append(self._column(acc, const(columns - 1), column, width, (tiles, height)))
@@ -209,7 +209,7 @@ class _Block:
         copies: list[Stmt] = []
         stmts: list[Stmt] = []
         for n in range(columns):
-            valid = self.q.valid if n == columns - 1 else WORDS
+            valid = range(self.q.skip, self.q.valid if n == columns - 1 else WORDS)
             for a in range(tiles):
                 for first, size in _powers(height):
                     copies.append(_square(acc, rows, a, n, first, size))
@@ -220,9 +220,10 @@ class _Block:
                 stmts += parts
         return Allocate(rows, seq([*copies, *stmts]))
 
-    def _along_rows(self, rows: Buffer, a: int, c: int, first: int, size: int, valid: int) -> Stmt:
-        """The results of some rows of a tile, in all columns that exist."""
-        j, columns = _loop("j", valid)
+    def _along_rows(self, rows: Buffer, a: int, c: int, first: int, size: int, valid: range) -> Stmt:
+        """The results of some rows of a tile, in the columns that are results of this block."""
+        number, columns = _loop("j", len(valid))
+        j = number + valid.start
         lane = Var("i")
         i = lane + first if size > 1 else const(first)
         simplify = simplifier(self.around, columns, [(lane, size)])
