@@ -13,6 +13,7 @@ from typing import Any
 from ..deferred import np
 from ..diagnostics import IrError, Span, nearest
 from ..ir import Constant, ExternFunction, Function, Module, Pattern, PatternConstructor, PatternTuple, PatternVar, Var
+from ..ir.narrow import NARROW
 from ..ir.show import show_expr
 from ..ops.base import RelationError
 from ..tir.stmt import PrimFunc
@@ -65,7 +66,7 @@ class Machine:
         """The array of a constant, in the dtype that it stands for."""
         data = e.data
         assert isinstance(data, np.ndarray)
-        if e.dtype != str(data.dtype):
+        if e.dtype != str(data.dtype) and e.dtype not in NARROW:
             from ..ops.dtypes import numpy_dtype
 
             dtype = numpy_dtype(e.dtype)

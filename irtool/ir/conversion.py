@@ -6,7 +6,8 @@ write: what the values happen to be decides nothing, so that a program which run
 the order of axes in memory do not matter.
 
 Python's own numbers, and lists of them, have no dtype: they are taken as the tensor's where it holds them, floats rounded.
-So is an integer array without axes, as numpy makes one of any integer, if it fits.
+So is an integer array without axes, as numpy makes one of any integer, if it fits. Integers of 4 bits, which numpy does not have, stand in
+wider ones, whose values must fit.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from ..symbolic_int import Symbol, SymbolicInt, alone, extent_of, symbols_of, va
 from .dims import ANY, DimVar
 from .dtypes import numpy_dtype
 from .mistakes import ValueDoesNotFit
+from .narrow import LIMITS, NARROW
+from .ndarray import storage
 from .types import TensorType
 from .values import value_leaves
 
@@ -42,7 +45,6 @@ _WITHIN: dict[str, tuple[str, ...]] = {
 """The wider floats."""
 
 _BITS_OF = "bfloat16"
-_METADATA = {"irtool": _BITS_OF}
 
 
 def _tell(what: str, expected: str, actual: str) -> None:
@@ -76,9 +78,14 @@ def _bits(dtype: str) -> int:
 
 def as_bfloat16_bits(array: np.ndarray) -> np.ndarray:
     """The uint16 array, marked as the bits of bfloat16 numbers: it is never taken for integers."""
+    return marked(array, _BITS_OF)
+
+
+def marked(array: np.ndarray, dtype: str) -> np.ndarray:
+    """The array that holds elements of a dtype that numpy does not have (`ir.ndarray.storage`), marked as one of it."""
     import numpy as np
 
-    return array.view(np.dtype(np.uint16, metadata=_METADATA))
+    return array.view(np.dtype(storage(dtype), metadata={"irtool": dtype}))
 
 
 def dtype_name(array: np.ndarray) -> str:
@@ -86,7 +93,9 @@ def dtype_name(array: np.ndarray) -> str:
     import numpy as np
 
     dtype = array.dtype if isinstance(array, np.ndarray | np.generic) else np.asarray(array).dtype
-    if (dtype.metadata is not None and dtype.metadata.get("irtool") == _BITS_OF) or dtype.str == "|V2":
+    if dtype.metadata is not None and "irtool" in dtype.metadata:
+        return str(dtype.metadata["irtool"])
+    if dtype.str == "|V2":
         return _BITS_OF  # numpy reads bfloat16 saved by ml_dtypes as `|V2`
     return dtype.name if dtype.kind in "biuf" or dtype.name == _BITS_OF else str(dtype.newbyteorder("="))
 
@@ -146,6 +155,9 @@ def _check_dtype(array: np.ndarray, ty: TensorType, what: str, span: Span | None
     expected, actual = ty.dtype, dtype_name(array)
     if actual == expected or (expected == _BITS_OF and actual == "uint16"):
         return
+    if expected in NARROW and array.dtype.kind in "iu":
+        _check_narrow(array, ty, what, span)
+        return
     dtype, kind = numpy_dtype(expected), array.dtype.kind
     if actual in _MANTISSA or kind in "biu":
         if holds_every(expected, actual) or (array.ndim == 0 and kind in "iu" and _holds(dtype, int(array))):
@@ -157,9 +169,21 @@ def _check_dtype(array: np.ndarray, ty: TensorType, what: str, span: Span | None
     raise IrError(message, span, help=hint, code=ValueDoesNotFit)
 
 
+def _check_narrow(array: np.ndarray, ty: TensorType, what: str, span: Span | None) -> None:
+    """Raises IrError if an integer is beyond 4 bits: arrays hold these in wider integers, so that the values decide."""
+    least, largest = LIMITS[ty.dtype]
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    if low < least or high > largest:
+        beyond = low if low < least else high
+        message = f"{_clash(array, dtype_name(array), ty, what)}: {beyond} is no {ty.dtype}, which goes from {least} to {largest}"
+        raise IrError(message, span, code=ValueDoesNotFit)
+
+
 def _converted(array: np.ndarray, ty: TensorType, what: str) -> np.ndarray:
     """The array with the tensor's dtype, which holds it."""
     expected, actual = ty.dtype, dtype_name(array)
+    if expected in NARROW:
+        return array if actual == expected else marked(array.astype(storage(expected)), expected)
     if actual == _BITS_OF or (expected == _BITS_OF and actual == "uint16"):
         array = _bfloat16(array)
         if expected == _BITS_OF:
@@ -210,7 +234,7 @@ def _numbers(value: Any, ty: TensorType, what: str, span: Span | None) -> np.nda
             return np.asarray(value)
         except (ValueError, TypeError) as error:
             raise refused(str(error)) from None
-    dtype = numpy_dtype(ty.dtype)
+    dtype = numpy_dtype(storage(ty.dtype) if ty.dtype in NARROW else ty.dtype)
     for v in leaves:
         if not isinstance(v, bool | int | float):
             raise refused(f"its value has {_article(v)} in it, which is no number")
@@ -236,6 +260,8 @@ def _is_exact(number: int, dtype: str) -> bool:
 
     if dtype == "bool":
         return number in (0, 1)
+    if dtype in NARROW:
+        return LIMITS[dtype][0] <= number <= LIMITS[dtype][1]
     if dtype not in _MANTISSA:
         return _holds(numpy_dtype(dtype), number)
     if abs(number) <= 2 ** _MANTISSA[dtype]:
@@ -304,4 +330,5 @@ __all__ = [
     "dtype_name",
     "fit",
     "holds_every",
+    "marked",
 ]

@@ -1,7 +1,8 @@
 """TVM's binary form of a tensor, as it stands in metadata sections and in parameter files.
 
 Little-endian: magic `0xDD5E40F096B4A13F` and 8 reserved bytes; device type and number (int32 each); rank (int32); dtype
-(code and bits, one byte each; lanes, uint16); the dimensions (int64 each); the number of data bytes (int64); the data.
+(code and bits, one byte each; lanes, uint16); the dimensions (int64 each); the number of data bytes (int64); the data, of which
+integers of 4 bits lie two in a byte.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import math
 import struct
 from typing import TYPE_CHECKING
 
+from .narrow import NARROW, pack, packed_bytes, unpack
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -17,7 +20,7 @@ MAGIC = 0xDD5E40F096B4A13F
 _HEAD = struct.Struct("<QQiiiBBH")
 _CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat"}
 _DTYPES = {
-    **{f"{kind}{bits}": (code, bits) for code, kind in ((0, "int"), (1, "uint")) for bits in (8, 16, 32, 64)},
+    **{f"{kind}{bits}": (code, bits) for code, kind in ((0, "int"), (1, "uint")) for bits in (4, 8, 16, 32, 64)},
     **{f"float{bits}": (2, bits) for bits in (16, 32, 64)},
     "bfloat16": (4, 16),
     "bool": (1, 1),
@@ -34,8 +37,20 @@ def dtype_of(code: int, bits: int) -> str:
 
 
 def storage(dtype: str) -> str:
-    """The numpy dtype that holds `dtype`: bfloat16 as its bits."""
-    return "uint16" if dtype == "bfloat16" else dtype
+    """The numpy dtype that holds `dtype`: bfloat16 as its bits, integers of 4 bits in a byte each."""
+    return "uint16" if dtype == "bfloat16" else NARROW.get(dtype, dtype)
+
+
+def stored_bytes(array: np.ndarray, dtype: str) -> np.ndarray:
+    """The bytes of an array's elements as a file holds them, little-endian: a view of the array if it is stored so."""
+    import numpy as np
+
+    if dtype in NARROW:
+        return pack(array)
+    data = np.ascontiguousarray(array)
+    if data.dtype.byteorder == ">":
+        data = data.astype(data.dtype.newbyteorder("<"))
+    return data.reshape(-1).view(np.uint8) if data.size else np.empty(0, np.uint8)
 
 
 def decode(data: bytes | memoryview, offset: int = 0) -> tuple[np.ndarray, str, int]:
@@ -64,11 +79,15 @@ def decode(data: bytes | memoryview, offset: int = 0) -> tuple[np.ndarray, str, 
         raise ValueError(f"the tensor has the shape {tuple(shape)}")
     stored = np.dtype(storage(dtype))
     count = math.prod(shape)
-    if size != count * stored.itemsize:
-        raise ValueError(f"shape {tuple(shape)} of {dtype} takes {count * stored.itemsize} bytes, not {size}")
+    nbytes = packed_bytes(count) if dtype in NARROW else count * stored.itemsize
+    if size != nbytes:
+        raise ValueError(f"shape {tuple(shape)} of {dtype} takes {nbytes} bytes, not {size}")
     if len(data) - offset < size:
         raise ValueError(f"the tensor holds {len(data) - offset} of {size} bytes")
-    array = np.frombuffer(data, stored, count, offset).reshape(shape)
+    if dtype in NARROW:
+        array = unpack(np.frombuffer(data, np.uint8, nbytes, offset), count, dtype).reshape(shape)
+    else:
+        array = np.frombuffer(data, stored, count, offset).reshape(shape)
     array.flags.writeable = False
     return array, dtype, offset + size
 
@@ -78,10 +97,9 @@ def encode(array: np.ndarray, dtype: str = "") -> bytes:
 
     Raises ValueError for a dtype that the form cannot hold.
     """
-    import numpy as np
-
-    data = np.ascontiguousarray(array).tobytes()
-    return header(array.shape, dtype or str(array.dtype), len(data)) + data
+    dtype = dtype or str(array.dtype)
+    data = stored_bytes(array, dtype).tobytes()
+    return header(array.shape, dtype, len(data)) + data
 
 
 def header(shape: tuple[int, ...], dtype: str, size: int) -> bytes:

@@ -29,11 +29,13 @@ from ..ir import (
     tuple_leaves,
 )
 from ..ir.example_shapes import bounded_shape, example_shape
+from ..ir.narrow import NARROW
 from ..ir.types import has_static_shapes
 from ..ops.base import RelationError, is_unknown
 from ..ops.empty import compute_nothing, has_no_elements
 from ..tir import dtypes
 from .mistakes import DynamicShape, NoCounterpart, NoSuchElement
+from .packed_constants import unpacked
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,9 @@ class TensorGraph:
     operators: tuple[Call, ...]
 
 
-def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
+def flat_types(t: Type | None, what: Expr | None = None, read_only: bool = False) -> list[TensorType]:
     """The tensor types in `t`, tuples flattened. Raises IrError if there is another type, or, listing all of them, where
-    dimensions are not known."""
+    dimensions are not known. Integers of 4 bits are `read_only`: kernels read constants of them, and store none."""
     tensor_types: list[TensorType] = []
     for x in tuple_leaves(t):  # type: ignore[arg-type]  # types have been inferred
         if not isinstance(x, TensorType):
@@ -61,7 +63,7 @@ def flat_types(t: Type | None, what: Expr | None = None) -> list[TensorType]:
                 what.span if what is not None else None,
                 code=NoCounterpart,
             )
-        if x.is_static and not _is_scalar_dtype(x.dtype):
+        if x.is_static and not _is_scalar_dtype(x.dtype) and not (read_only and x.dtype in NARROW):
             shown = x.dtype or "no dtype"
             raise IrError(
                 f"tensors of {shown} cannot be compiled to C",
@@ -136,9 +138,8 @@ def compose(function: Function) -> TensorGraph:
     values: dict[Expr, list[te.Tensor]] = {}
     for p in function.params:
         values[p] = []
-        for t in flat_types(p.checked_type or p.type_annotation, p):
-            values[p].append(te.placeholder(_extents(t), t.dtype, name=f"p{len(inputs)}"))
-            inputs.append(values[p][-1])
+        for t in flat_types(p.checked_type or p.type_annotation, p, read_only=True):
+            values[p].append(_input(_extents(t), t.dtype, f"p{len(inputs)}", inputs))
     constants: list[Constant] = []
     operators: list[Call] = []
     problems: list[Diagnostic] = []
@@ -223,10 +224,18 @@ def _constant(e: Constant, inputs: list[te.Tensor], constants: list[Constant]) -
     if data.size == 1 and str(data.dtype) == e.dtype:
         value = data.reshape(()).item()
         return te.compute(data.shape, lambda *i: te.const(value, e.dtype), name="constant")
-    tensor = te.placeholder(data.shape, e.dtype, name=f"c{len(constants)}")
-    inputs.append(tensor)
     constants.append(e)
-    return tensor
+    return _input(data.shape, e.dtype, f"c{len(constants) - 1}", inputs)
+
+
+def _input(shape: Sequence[int], dtype: str, name: str, inputs: list[te.Tensor]) -> te.Tensor:
+    """The elements of an argument, whose placeholder joins `inputs`."""
+    if dtype in NARROW:
+        stored, elements = unpacked(shape, dtype, name)
+        inputs.append(stored)
+        return elements
+    inputs.append(te.placeholder(shape, dtype, name=name))
+    return inputs[-1]
 
 
 def _item(fields: list[te.Tensor], e: TupleGetItem) -> list[te.Tensor]:
@@ -265,7 +274,7 @@ def compute_call(e: Call, arguments: Sequence[te.Tensor]) -> list[te.Tensor]:
     """The tensors of an operator's call of known types. Raises IrError if their types are different."""
     types = flat_types(e.checked_type, e)
     for a in e.args:
-        flat_types(a.checked_type, a)
+        flat_types(a.checked_type, a, read_only=True)
     computed = _computed(e, arguments, types)
     tensors = list(computed) if isinstance(computed, tuple | list) else [computed]
     if len(tensors) != len(types):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ..diagnostics import Diagnostic, IrError
 from ..interp.mistakes import MissingConstant
 from ..ir import Constant, Function, FuncType, MissingData, Module, TensorType, Var
+from ..ir.narrow import NARROW
 from ..tir.equal_data import EqualData, beginning
 from ..tir.program import CONSTANT, Slot
 from ..tir.region import Layout
@@ -15,6 +16,7 @@ from ..tir.vector_target import VectorTarget
 from .closures import Captures
 from .kernels import Kernels
 from .layouts import Layouts
+from .packed_constants import packed_data, packed_shape
 from .values import Closure
 
 
@@ -119,8 +121,11 @@ class ModuleLowering:
             raise IrError(f"the data of constant {data.key}[{data.index}] is missing", e.span, code=MissingConstant)
         seen = self._constants_of.get(e)
         if seen is None:
-            slot = Slot("", data.shape, e.dtype, CONSTANT, data)
-            seen = self._contents.first((e.dtype, data.shape), beginning(data), slot.read, slot)
+            shape, dtype = data.shape, e.dtype
+            if dtype in NARROW:
+                data, shape, dtype = packed_data(data), packed_shape(shape), NARROW[dtype]
+            slot = Slot("", shape, dtype, CONSTANT, data)
+            seen = self._contents.first((e.dtype, e.data.shape), beginning(data), slot.read, slot)  # type: ignore[union-attr]  # the data is there
             if seen is slot:
                 slot.name = self._constant_name(e)
                 self.constants.append(slot)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ..diagnostics import IrError
 from ..files import Draft, open_file, read_bytes
-from ..ir.conversion import as_bfloat16_bits, dtype_name
+from ..ir.conversion import dtype_name, marked
 from ..ir.ndarray import decode, encode
 from .arrays import read_npz
 from .safetensors import is_safetensors, read_safetensors, write_safetensors
@@ -147,7 +147,7 @@ def decode_params(data: bytes) -> dict[str, np.ndarray]:
         if name in params:
             raise ValueError(f"parameter {name} is there twice")
         array = array if array.flags.aligned else array.copy()
-        params[name] = as_bfloat16_bits(array) if dtype == "bfloat16" else array
+        params[name] = array if dtype == str(array.dtype) else marked(array, dtype)
     if offset != len(data):
         raise ValueError(f"the parameters are followed by {len(data) - offset} other bytes")
     return params

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..ir import ANY, Constant
-from ..ir.ndarray import header
+from ..ir.ndarray import header, stored_bytes
 from .records import Describer, Part, Record, Tensor
 
 _CHUNK = 3 << 20
@@ -40,13 +40,9 @@ def section(entries: Mapping[str, list[Any]]) -> Iterator[str]:
 
 def _base64(constant: Constant) -> Iterator[str]:
     """The base64 of a tensor, a piece at a time, so that it is never held as a whole in more than one form."""
-    import numpy as np
-
-    data = np.ascontiguousarray(constant.data)
-    if data.dtype.byteorder == ">":
-        data = data.astype(data.dtype.newbyteorder("<"))
-    head = header(constant.data.shape, constant.dtype, data.nbytes)  # type: ignore[union-attr]  # the data of the constant is there
-    body = data.reshape(-1).view(np.uint8) if data.size else np.empty(0, np.uint8)
+    array: Any = constant.data
+    body = stored_bytes(array, constant.dtype)
+    head = header(array.shape, constant.dtype, body.nbytes)
     first = min(-len(head) % 3, len(body))
     yield binascii.b2a_base64(head + body[:first].tobytes(), newline=False).decode("ascii")
     for start in range(first, len(body), _CHUNK):
