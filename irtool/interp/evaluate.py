@@ -14,6 +14,7 @@ from ..ir.conversion import Sizes
 from ..ir.dtypes import numpy_dtype
 from ..ir.inputs import check_inputs
 from ..ir.mistakes import ValueDoesNotFit
+from ..ir.narrow import NARROW
 from ..ir.tensor_names import parameters_by_input
 from ..symbolic_int import Symbol
 from .machine import Machine
@@ -59,11 +60,11 @@ def evaluate(module: Module | Expr, inputs: Sequence[Any] | Mapping[str, Any] = 
 
 
 def _require_arithmetic(p: Var) -> None:
-    """Raises IrError if nothing here computes with the values of a parameter: those of `int4`, or of bfloat16 in the
+    """Raises IrError if nothing here computes with the values of a parameter: those of `float8`, or of bfloat16 in the
     absence of its package.
     """
     for x in tuple_leaves(p.checked_type) if p.checked_type is not None else ():
-        if isinstance(x, TensorType):
+        if isinstance(x, TensorType) and x.dtype not in NARROW:
             try:
                 numpy_dtype(x.dtype)
             except IrError as error:

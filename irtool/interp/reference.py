@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..diagnostics import IrError
+from ..diagnostics import IrError, Span
 from ..ir import TensorType, TupleType, Type, tuple_leaves
 from ..ops.base import Operator
 from ..ops.empty import evaluate_nothing, has_no_elements
@@ -13,13 +13,15 @@ from ..ops.known import Known, type_of_value, undecided_elements
 from ..ops.plugin_checks import checked_evaluate
 
 
-def reference(attrs: Operator, type: Type | None, arguments: Sequence[Type | None] = ()) -> Callable[..., Any]:
-    """The reference of an operator with these attributes in a call of that type, of arguments of these types.
+def reference(
+    attrs: Operator, type: Type | None, arguments: Sequence[Type | None] = (), span: Span | None = None
+) -> Callable[..., Any]:
+    """The reference of an operator with these attributes in a call of that type at `span`, of arguments of these types.
 
     It computes nothing where the result has no elements, and refuses a result that the type leaves no room for: how large
     that of an operator with `shape_from_data` is, is seen only now. It refuses arguments without the elements that the result needs.
     """
-    evaluate = _within(attrs, type)
+    evaluate = _within(attrs, type, span)
     if not undecided_elements(attrs, arguments):
         return evaluate
 
@@ -32,9 +34,9 @@ def reference(attrs: Operator, type: Type | None, arguments: Sequence[Type | Non
     return with_elements
 
 
-def _within(attrs: Operator, type: Type | None) -> Callable[..., Any]:
+def _within(attrs: Operator, type: Type | None, span: Span | None) -> Callable[..., Any]:
     """The reference, within the bounds of the type."""
-    evaluate = checked_evaluate(attrs, type)
+    evaluate = checked_evaluate(attrs, type, span)
     if type is None:
         return evaluate
     leaves = [t for t in tuple_leaves(type) if isinstance(t, TensorType)]

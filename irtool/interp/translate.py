@@ -221,7 +221,11 @@ class _Writer:
             if formulas([value for _, value in stated(attrs)]):
                 raise IrError(f"an attribute of {attrs.name} is a length that only the run knows", e.span)
             self._after(
-                e, block, e.args, Kind.OPERATOR, reference(attrs, e.checked_type, [a.checked_type for a in e.args])
+                e,
+                block,
+                e.args,
+                Kind.OPERATOR,
+                reference(attrs, e.checked_type, [a.checked_type for a in e.args], e.span),
             )
         elif isinstance(e.op, Constructor):
             self._after(e, block, e.args, Kind.DATA, e.op)

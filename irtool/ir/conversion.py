@@ -155,7 +155,7 @@ def _check_dtype(array: np.ndarray, ty: TensorType, what: str, span: Span | None
     expected, actual = ty.dtype, dtype_name(array)
     if actual == expected or (expected == _BITS_OF and actual == "uint16"):
         return
-    if expected in NARROW and array.dtype.kind in "iu":
+    if expected in NARROW:
         _check_narrow(array, ty, what, span)
         return
     dtype, kind = numpy_dtype(expected), array.dtype.kind
@@ -171,6 +171,9 @@ def _check_dtype(array: np.ndarray, ty: TensorType, what: str, span: Span | None
 
 def _check_narrow(array: np.ndarray, ty: TensorType, what: str, span: Span | None) -> None:
     """Raises IrError if an integer is beyond 4 bits: arrays hold these in wider integers, so that the values decide."""
+    if array.dtype.kind not in "iu":
+        message = f"{_clash(array, dtype_name(array), ty, what)}: the data types differ"
+        raise IrError(message, span, code=ValueDoesNotFit)
     least, largest = LIMITS[ty.dtype]
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     if low < least or high > largest:

@@ -68,6 +68,7 @@ def flat_types(t: Type | None, what: Expr | None = None, read_only: bool = False
             raise IrError(
                 f"tensors of {shown} cannot be compiled to C",
                 what.span if what is not None else None,
+                help="constants may be of 4 bits: give weights by --params" if x.dtype in NARROW else None,
                 code=NoSuchElement,
             )
         tensor_types.append(x)

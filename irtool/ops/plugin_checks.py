@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..diagnostics import IrError
+from ..diagnostics import IrError, Span
 from ..ir import TensorType, TupleType, Type
 from ..ir.values import value_leaves
 from ..plugin.mistakes import check_dataclass, refuse
@@ -44,14 +44,14 @@ def wrong_expression(operator: Any, arguments: Sequence[Any], result: Any) -> st
     return ""
 
 
-def checked_evaluate(attrs: Any, type: Type | None) -> Callable[..., Any]:
-    """The reference of an operator; it refuses dtypes that no array has, and one from outside must give the call's type."""
+def checked_evaluate(attrs: Any, type: Type | None, span: Span | None = None) -> Callable[..., Any]:
+    """The reference of an operator, whose call is at `span`; it refuses dtypes that no array has, and one from outside must give the call's type."""
     expected = _tensor_types(type)
     missing = next((t.dtype for t in expected or () if not _has_arrays(t.dtype)), "")
     if missing:
 
         def refused(*arguments: Any) -> Any:
-            raise IrError(f"{missing} cannot be evaluated: numpy has no such element type")
+            raise IrError(f"{missing} cannot be evaluated: numpy has no such element type", span)
 
         return refused
     if expected is None or not is_outside(attrs.__class__):

@@ -38,6 +38,7 @@ from .core.let_inlining import rewrite_lets
 from .core.lexical_devices import without_device
 from .core.primitive_functions import is_primitive
 from .effects.purity import Effects
+from .packed_weights import transposed_weights
 
 _LARGEST = 1 << 28
 """Most elements of a folded constant; larger results stay calls, since calls can have results of any size."""
@@ -58,7 +59,8 @@ class FoldConstant(FunctionPass):
 
     Calls without arguments (`zeros(shape=…)`) stay, since the array may be much larger than the call, and so do calls whose results
     would together have more than 64 MiB beyond the constants that they replace. Stateful operators,
-    bodies of primitive functions, and operators of the quantized dialect stay, too.
+    bodies of primitive functions, and operators of the quantized dialect stay, too. Weights of `qnn.dequantize_blocks` stay packed: a
+    transpose of them moves into the constants.
 
     Options:
         fold_qnn: also evaluate operators of the quantized dialect.
@@ -124,7 +126,7 @@ class ConstantFolder:
         if not operator.folds or (operator.noncomputational and not (self.fold_qnn and _is_quantized(new))):
             return new
         if not all(is_constant_tree(a) for a in new.args):
-            return new
+            return transposed_weights(new) or new
         return self.evaluate(old, new)
 
     def evaluate(self, old: Call, new: Call) -> Expr:

@@ -31,6 +31,7 @@ from .load import load_model
 from .mistakes import DamagedModel, DrawnNumbers, NumberedLabels, UnsupportedNode
 from .model import Model, Node, names_of
 from .names import RelayNames
+from .packed_weights import Weights
 from .program import Functions
 from .ranks import Convert, with_ranks
 from .read import read_model
@@ -177,7 +178,7 @@ class _Importer:
         defaults = {name: self._default_type(name) for name in default_inputs(model) if name in values}
         self.values = check_values(values, self.types | defaults)
         self.given_anew = default_inputs(model) if model.ir_version >= _DEFAULTS else {}
-        self.weights: dict[Var, np.ndarray] = {}
+        self.weights = Weights(self.names)
         self.done = 0
         self.progress = progress
         self.say = say
@@ -188,7 +189,8 @@ class _Importer:
     def with_lengths(self, extents: Mapping[Symbol, int]) -> _Importer:
         """An import in which lengths of the inputs are these extents."""
         other = copy(self)
-        other.failures, other.names, other.weights, other.done = [], RelayNames(), {}, 0
+        other.failures, other.names, other.done = [], RelayNames(), 0
+        other.weights = Weights(other.names)
         other.types = {
             n: TensorType(tuple(replaced(d, extents) for d in t.shape), t.dtype) for n, t in self.types.items()
         }
@@ -287,7 +289,7 @@ class _Importer:
         t = TensorType(initializer_shape(proto), dtype)
         var = Var(self.names.of(name), t, None, t)
         self.weights[var] = array
-        return Value(var, array, parameter=True, narrow=initializer_narrow(proto))
+        return Value(var, array, parameter=True, narrow=initializer_narrow(proto), weights=self.weights)
 
     def _step(self) -> None:
         self.done += 1

@@ -46,6 +46,8 @@ class Value:
     """Its elements where they follow from lengths that only the run knows, an array of objects: see `lengths`."""
     doubt: str = ""
     """The comparison of lengths on which its elements depend, where that has no certain outcome."""
+    weights: Any = None
+    """Of a parameter, the table of all parameters that are weights: see `packed_weights`."""
     guessed: bool = False
     """True where the rank is a guess, since extents that are open decide it: see `waiting`."""
 

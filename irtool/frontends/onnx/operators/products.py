@@ -21,7 +21,7 @@ def matrix_product(a: Value, b: Value) -> Value:
     without that, and stays one with what else reads it, as the table of an embedding.
     """
     b.require_rank(2, "the right operand of a product")
-    is_stored = b.is_weight or is_transposed(b.expr) or is_call_to(b.expr, "qnn.dequantize")
+    is_stored = b.is_weight or is_transposed(b.expr) or is_call_to(b.expr, "qnn.dequantize", "qnn.dequantize_blocks")
     return dense(a, transposed(b)) if is_stored else a.call("nn.matmul", b, units=_known(b.shape[1]))
 
 

@@ -14,6 +14,7 @@ from ..elements import NARROW, Narrow
 from ..mistakes import UnsupportedNode
 from ..narrowing import limited, narrowed
 from ..operator import OnnxOperator, Result, onnx_operator, since
+from ..packed_weights import PACKED, SCALES, dequantized_blocks
 from ..quantities import Quantities, dequantized, dynamically_quantized, quantized
 from ..tensors import dtype_of
 from ..value import Value
@@ -156,6 +157,8 @@ class DequantizeLinear(_Linear):
             q, axis = self.parameters(x, x_scale, x_zero_point, axis)
             return dequantized(x, q, axis, dtype)
         axis = x.axis(axis)
+        if x.dtype in PACKED and x_scale.dtype in SCALES and dtype == x_scale.dtype:
+            return dequantized_blocks(x, x_scale, x_zero_point, axis, block_size, dtype)
         extent = x.extent(axis, "a tensor that is quantized in blocks")
         x, q = in_blocks(x, Quantities.of(x_scale, x_zero_point), axis, block_size)
         return out_of_blocks(dequantized(x, q, dtype=dtype), axis, extent)
