@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import te
 from ..ir.narrow import NARROW, pack_rows, packed_bytes
+from ..te.tensor import UNPACKED
 
 
 def packed_shape(shape: Sequence[int]) -> tuple[int, ...]:
@@ -35,4 +36,4 @@ def unpacked(shape: Sequence[int], dtype: str, name: str) -> tuple[te.Tensor, te
             return (word >> first_bit) & 15
         return (word << (28 - first_bit)) >> 28
 
-    return stored, te.compute(shape, element, name=f"{name}_unpacked", tag="injective")
+    return stored, te.compute(shape, element, name=f"{name}_unpacked", tag=UNPACKED)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ..symbolic_int import estimate
 from ..te import Compute, Operation, Placeholder, Tensor
-from ..te.tensor import Extern
+from ..te.tensor import UNPACKED, Extern
 from ..tir import dtypes
 from ..tir.expr import Binary, Call, Cast, Const, Expr, Load, Reduce, Select, post_order
 from ..tir.vector_target import USUAL, VectorTarget
@@ -122,7 +122,7 @@ def choose_stages(outputs: Sequence[Tensor], target: VectorTarget = USUAL) -> li
 def _inlines(op: Compute, readers: Sequence[Compute], evaluation_count: float, size: int, target: VectorTarget) -> bool:
     if op.reduce_axes or len(op.bodies) > 1:
         return False
-    if evaluation_count <= size or size == 1:
+    if evaluation_count <= size or size == 1 or op.tag == UNPACKED:
         return True
     cost = _cost(op.bodies)
     if cost == 0:

@@ -16,6 +16,7 @@ from .constants.finite_weights import FiniteWeights
 from .constants.narrow_constants import narrow_constants
 from .constants.slice_constants import slice_constants
 from .core.block_sums import block_sums
+from .core.hoist_factors import hoist_factors
 from .core.program_rewriter import replace_kernels
 from .core.switches import is_on, switching_off
 from .graph.bound_stack import bound_stack
@@ -27,6 +28,7 @@ from .graph.keep_tails import keep_tails
 from .graph.kernel import schedule_kernel
 from .graph.materialize_views import materialize_views
 from .graph.read_copies import read_copies_in_place
+from .graph.read_packed import read_packed_weights
 from .graph.share_kernels import share_kernels
 from .graph.share_loops import shared_kernels
 from .graph.short_loops import mark_short_loops
@@ -134,6 +136,12 @@ def _drop_constants(program: Program, target: VectorTarget) -> None:
 
 
 SCHEDULE: tuple[ProgramStage, ...] = (
+    ProgramStage(
+        "ReadPackedWeights",
+        "unpacks weights of few bits where they are read; runs first, so that all other stages see the packed ones",
+        read_packed_weights,
+        once=True,
+    ),
     ProgramStage(
         "FuseEpilogues",
         "merges a kernel into the one kernel whose result it reads, past reshapes and transposes; runs before layouts are chosen",
@@ -317,6 +325,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "FuseRowLoops",
         "merges row loops of the stages of a kernel, so that a row stays in the L1 cache",
         _each_kernel(fuse_row_loops),
+        vectors=True,
+    ),
+    ProgramStage(
+        "HoistFactors",
+        "multiplies parts of sums by factors of all of their terms, such as scales of blocks of weights; runs before long sums are divided",
+        _each_kernel(hoist_factors, finished=True),
         vectors=True,
     ),
     ProgramStage(

@@ -10,6 +10,9 @@ from ..tir.expr import Axis as Axis
 from ..tir.expr import Expr, Load, as_expr
 from ..tir.stmt import Buffer
 
+UNPACKED = "unpacked"
+"""The tag of elements that are computed where they are read, however often that is: a stored tensor would have several times their bytes."""
+
 
 class Operation:
     """A computation of one tensor or several. `outputs` are its tensors; `inputs` the tensors it reads, in order of first use."""

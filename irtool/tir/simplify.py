@@ -342,6 +342,8 @@ class Simplifier:
                 return e
         if op in ("<", "<=", "==", "!="):
             return self._compare(e, dtype)
+        if op in ("<<", ">>", "&"):
+            return self._change_bits(e, dtype)
         if op in ("min", "max"):
             difference = self._combine(self._form(e.a), self._form(e.b), -1)
             if self._comparable(e, dtype):
@@ -351,6 +353,27 @@ class Simplifier:
                 if holds(operator.ge, low, 0):
                     return e.b if op == "min" else e.a
         return e
+
+    def _change_bits(self, e: Binary, dtype: str) -> Expr:
+        """The operand of a shift by nothing and of a mask that keeps all bits; one shift for a shift to the left and back."""
+        if not isinstance(e.b, Const):
+            return e
+        n = e.b.int_value
+        if e.op == "&":
+            low, high = self.range(e.a)
+            is_mask = isinstance(n, int) and n >= 0 and n & (n + 1) == 0
+            return e.a if is_mask and holds(operator.ge, low, 0) and holds(operator.le, high, n) else e
+        if n == 0:
+            return e.a
+        a = e.a
+        is_back = e.op == ">>" and isinstance(a, Binary) and a.op == "<<" and isinstance(a.b, Const)
+        if not is_back or not isinstance(a, Binary) or not isinstance(a.b, Const):
+            return e
+        left = a.b.int_value
+        low, high = self.range(a.a)
+        if not 0 <= left <= n or not _is_within(low * (1 << left), high * (1 << left), dtypes.int_range(dtype)):
+            return e
+        return a.a if left == n else self._intern(Binary(">>", a.a, self._intern(const(n - left, dtype)), dtype))
 
     def _comparable(self, e: Binary, dtype: str) -> bool:
         return self._fits(self._form(e.a), dtype) and self._fits(self._form(e.b), dtype)

@@ -243,7 +243,7 @@ def test_the_build_says_what_it_leaves_out() -> None:
 _VERBS = {
     *("adds", "allocates", "assigns", "changes", "chooses", "clamps", "clears", "composes", "computes", "copies", "evaluates"),
     *("fixes", "flushes", "folds", "gives", "groups", "infers", "inlines", "labels", "lifts", "lowers", "makes", "marks"),
-    *("merges", "moves", "packs", "pads", "reads", "removes", "replaces", "rewrites", "splits", "stores", "wraps"),
+    *("merges", "moves", "multiplies", "packs", "pads", "reads", "removes", "replaces", "rewrites", "splits", "stores", "unpacks", "wraps"),
 }  # fmt: skip
 """First words of reasons: what the pass or stage does."""
 

@@ -10,6 +10,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
 from ...ir.dims import Dim, is_number
+from ...te.tensor import UNPACKED
 from ..base import DType, Operator, Pattern, RelationError, Reporter, operator
 from ..dtypes import is_float, numpy_dtype
 from ..shapes import require_compatible, tensor
@@ -122,4 +123,4 @@ class DequantizeBlocks(Operator):
                 real = te.cast(whole, "float32") * factor
             return te.cast(real, self.out_dtype)
 
-        return te.compute(out_type.shape, element, name="dequantized", tag="injective")
+        return te.compute(out_type.shape, element, name="dequantized", tag=UNPACKED)

@@ -63,7 +63,7 @@ def _changed(s: Stmt) -> Stmt:
         for b, n in _additions(s.body).items()
         if bound(s.extent.int_value) * bound(n) > LONGEST and bound(n) <= LONGEST
     }
-    sums = {b: counts[b] for b in _only_summed(s, counts) if not _is_index(s.var, b, s.body)}
+    sums = {b: counts[b] for b in only_summed(s, counts) if not _is_index(s.var, b, s.body)}
     return _in_blocks(s, sums) if sums else s
 
 
@@ -75,7 +75,7 @@ def _additions(root: Stmt) -> dict[Buffer, int]:
     while stack:
         s, loops = stack.pop()
         if isinstance(s, Store):
-            if s.buffer not in inside and _is_accumulator(s.buffer) and _added(s) is not None:
+            if s.buffer not in inside and is_accumulator(s.buffer) and added_to(s) is not None:
                 used = set(post_order(*s.indices))
                 times = 1
                 for v, n in loops:
@@ -87,12 +87,12 @@ def _additions(root: Stmt) -> dict[Buffer, int]:
     return additions
 
 
-def _is_accumulator(b: Buffer) -> bool:
+def is_accumulator(b: Buffer) -> bool:
     """True for local float buffers, which nothing reads before the sum is complete."""
     return b.scope in (Scope.LOCAL, Scope.REGISTER) and b.dtype in ("float32", "float64")
 
 
-def _added(s: Store) -> Expr | None:
+def added_to(s: Store) -> Expr | None:
     """The expression that a store adds to its element; None for other stores."""
     e = s.value
     if not isinstance(e, Binary) or e.op != "+":
@@ -107,11 +107,11 @@ def _same(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
     return len(a) == len(b) and all(x is y for x, y in zip(a, b))
 
 
-def _only_summed(loop: For, counts: Mapping[Buffer, int]) -> list[Buffer]:
+def only_summed(loop: For, counts: Mapping[Buffer, int]) -> list[Buffer]:
     """The accumulators that the loop only adds to, and neither reads nor writes otherwise."""
     other: set[Buffer] = set()
     for s in pre_order(loop.body):
-        added = _added(s) if isinstance(s, Store) else None
+        added = added_to(s) if isinstance(s, Store) else None
         if isinstance(s, Store) and added is None:
             other.add(s.buffer)
         roots = expressions(s) if added is None or not isinstance(s, Store) else (added, *s.indices)
@@ -139,9 +139,9 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     place = block * steps + step if steps != 1 else block
     body = replace_buffers(substitute_stmt(loop.body, {loop.var: place}), parts)
     inner = For(step, steps, body, SERIAL) if steps != 1 else body
-    zeros = [_each(p, lambda indices, p=p: Store(p, indices, const(0.0, p.dtype))) for p in parts.values()]  # type: ignore[misc]  # mypy infers no lambda with a default
+    zeros = [for_each_element(p, lambda indices, p=p: Store(p, indices, const(0.0, p.dtype))) for p in parts.values()]  # type: ignore[misc]  # mypy infers no lambda with a default
     joined = [
-        _each(b, lambda indices, b=b, p=p: Store(b, indices, Load(b, indices) + Load(p, indices)))  # type: ignore[misc]  # as above
+        for_each_element(b, lambda indices, b=b, p=p: Store(b, indices, Load(b, indices) + Load(p, indices)))  # type: ignore[misc]  # as above
         for b, p in parts.items()
     ]
     whole: Stmt = seq([*zeros, inner, *joined])
@@ -156,7 +156,7 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     return seq([nested, For(last, rest, substitute_stmt(loop.body, {loop.var: last + count * steps}), SERIAL)])
 
 
-def _each(b: Buffer, store: Callable[[tuple[Expr, ...]], Stmt]) -> Stmt:
+def for_each_element(b: Buffer, store: Callable[[tuple[Expr, ...]], Stmt]) -> Stmt:
     """A statement for each element of a buffer; for registers, in vectors along the last axis."""
     variables = [Var(f"{b.name}_{n}", "int32") for n in range(b.ndim)]
     indices = tuple(v if n != 1 else const(0) for v, n in zip(variables, b.shape))

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...diagnostics import UsageError
 from ...symbolic_int import bound
-from ...tir.expr import Expr, Var, const, post_order, substitute, variables
+from ...tir.expr import Binary, Expr, Var, const, post_order, substitute, variables
 from ...tir.stmt import (
     PARALLEL,
     UNROLLED,
@@ -249,6 +249,11 @@ def is_decided_in_tile(b: Block[Any], guard: Expr) -> bool:
     return any(depends(guard, v) for v, _ in b.inside)
 
 
+def _has_shifts(e: Expr) -> bool:
+    """True if words are shifted in an expression: by how many bits is known where loops are written out."""
+    return any(isinstance(x, Binary) and x.op in ("<<", ">>") for x in post_order(e))
+
+
 def _written_out(b: Block[Any], step: Stmt, guards: list[Expr], unrolled: list[Loop]) -> Stmt:
     """The unrolled updates, without those that a guard excludes."""
     simplify = b.seen().simplify
@@ -260,7 +265,8 @@ def _written_out(b: Block[Any], step: Stmt, guards: list[Expr], unrolled: list[L
         ranges = [(g, simplify.range(g)) for g in (simplify(substitute(g, here)) for g in guards)]
         if any(high < 0 for _, (_, high) in ranges):
             continue
-        one = _tile(b, substitute_stmt(step, here))
+        one = substitute_stmt(step, here)
+        one = _tile(b, one.rewritten(simplify) if isinstance(one, Store) and _has_shifts(one.value) else one)
         for g, (low, _) in ranges:
             if low < 0:
                 one = If(const(-1) < g, one)

@@ -96,6 +96,7 @@ def choose_tile(
     far: bool = False,
     together: int = 1,
     across: bool = False,
+    prepared: int = 0,
 ) -> Tile:
     """The tile for `rows` by `vectors` results.
 
@@ -105,6 +106,7 @@ def choose_tile(
             that memory is read in one stream and never waits for a second tile.
         together: the rows that one instruction computes, with as many vectors of columns. Rows beyond the last one are discarded.
         across: true if a tile may have several blocks if the sums of a single one would wait for each other.
+        prepared: see `tile_cost`.
     """
     most, widest = bound(rows), bound(vectors)
     best = (float("inf"), Tile(1, 1))
@@ -117,7 +119,7 @@ def choose_tile(
             row_count = -(-a // together) * together
             if row_count * b + b * together + 1 > target.registers + 1:
                 break
-            cost = tile_cost(rows, vectors, Tile(a, b), target, together)
+            cost = tile_cost(rows, vectors, Tile(a, b), target, together, prepared=prepared)
             if cost < best[0] - 1e-9:
                 best = (cost, Tile(a, b))
     return best[1]
@@ -180,15 +182,21 @@ def choose_window_tile(
 
 
 def tile_cost(
-    rows: int, vectors: int, tile: Tile, target: VectorTarget, together: int = 1, windows: WindowReads | None = None
+    rows: int,
+    vectors: int,
+    tile: Tile,
+    target: VectorTarget,
+    together: int = 1,
+    windows: WindowReads | None = None,
+    prepared: int = 0,
 ) -> float:
     """Cycles per vector of results and step, of `rows` by `vectors` of them in such tiles, tails included. `windows`: the reads of rows that
-    do not share the vector operand.
+    do not share the vector operand. `prepared`: the operations that make a vector of that operand, such as those that unpack it.
 
     If only the run knows an extent, it is the mean for some lengths.
     """
     sizes = [(a, b) for a, b in samples((rows, vectors)) if a > 0 and b > 0]
-    steps = _steps(target, together, windows)
+    steps = _steps(target, together, windows, prepared)
     costs = [_cost(a, b, tile, steps, not is_known(rows), not is_known(vectors)) for a, b in sizes]
     return sum(costs) / max(1, len(costs))
 
@@ -196,8 +204,8 @@ def tile_cost(
 class _Steps(dict[tuple[int, int], float]):
     """Cycles of a step of a tile of `x` rows and `y` vectors, computed when they are read for the first time."""
 
-    def __init__(self, target: VectorTarget, together: int, windows: WindowReads | None) -> None:
-        self.target, self.together, self.windows = target, together, windows
+    def __init__(self, target: VectorTarget, together: int, windows: WindowReads | None, prepared: int) -> None:
+        self.target, self.together, self.windows, self.prepared = target, together, windows, prepared
 
     def __missing__(self, size: tuple[int, int]) -> float:
         cycles = self[size] = self._cycles(*size)
@@ -212,7 +220,8 @@ class _Steps(dict[tuple[int, int], float]):
         pending = target.latency * target.multiply_adds
         is_short = windows is not None and windows.overlap  # so few steps that two tiles are computed at a time
         latency = target.latency / (2 if is_short else 1)
-        least = max(n / target.multiply_adds, loads / target.loads, latency if n < pending else 0)
+        operations = n + y * self.prepared
+        least = max(operations / target.multiply_adds, loads / target.loads, latency if n < pending else 0)
         full = FULL_REGISTERS if n + y >= target.registers else 0  # no register is left for loads ahead
         crowding = windows.lacking(x, y, target) if windows else _crowding(x, y, target)
         lost = full + CROWDED_REGISTER * min(SPILLED_REGISTER, crowding)
@@ -221,9 +230,9 @@ class _Steps(dict[tuple[int, int], float]):
 
 
 @lru_cache(maxsize=64)
-def _steps(target: VectorTarget, together: int, windows: WindowReads | None) -> _Steps:
+def _steps(target: VectorTarget, together: int, windows: WindowReads | None, prepared: int) -> _Steps:
     """The steps of all tiles for a processor: lengths of the run are costed at many sizes."""
-    return _Steps(target, together, windows)
+    return _Steps(target, together, windows, prepared)
 
 
 def _cost(rows: int, vectors: int, tile: Tile, cycles: _Steps, open_rows: bool, open_vectors: bool) -> float:

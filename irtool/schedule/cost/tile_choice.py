@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from ...symbolic_int import bound, estimate
-from ...tir.dtypes import itemsize
-from ...tir.expr import Call, Expr, Select, Var, post_order
+from ...tir.dtypes import is_float, is_int, itemsize
+from ...tir.expr import Binary, Call, Cast, Expr, Load, Select, Var, children, post_order
 from ...tir.int8_dot import LONG_DOTS
 from ...tir.memory import CACHE_LINE
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Scope
 from ...tir.vector_target import VectorTarget
-from ..core.affine import coefficients, depends, moves, offsets, operands, simplifier, stride
+from ..core.affine import coefficients, depends, moves, offsets, operands, simplifier, stride, summand
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Loop, Reduction, substituted
 from .machine import (
@@ -108,13 +108,13 @@ def _plan_along(
         return None
     whole = extent // lanes
     vectors = -(-extent // lanes) if padded or (again and whole) else whole
-    together = rows_together(r, target)
+    together, prepared = rows_together(r, target), operations_of_unpacking(split, inner)
     windows = None if shared or row is None else _window_reads(r, n, row, lanes, target)
     if windows is None:
         block = _block(r, v) // lanes
 
         def fitted(rows: int, vectors: int) -> Tile:
-            return choose_tile(rows, vectors, target, block, far > 0, together, across=True)
+            return choose_tile(rows, vectors, target, block, far > 0, together, across=True, prepared=prepared)
 
         tile = fitted(rows, vectors)
         if tile.vectors > whole and not padded:  # two tiles that overlap: see `RegisterTile`
@@ -130,7 +130,7 @@ def _plan_along(
     whole, left = divmod(extent, lanes)
     pieces = min(left, 1) if padded or again else left.bit_count()  # vectors of the tail, each of a power of two
     # Python multiplies and divides floats by the `int` of a formula, whatever lengths that stands for.
-    cycles = tile_cost(rows, vectors, tile, target, together, windows) * int(whole + pieces) / int(extent)
+    cycles = tile_cost(rows, vectors, tile, target, together, windows, prepared) * int(whole + pieces) / int(extent)
     shared_rows = tile.rows if shared else 1
     updates = max(1, int(prod(n for _, n in r.inner)))
     late = (
@@ -139,6 +139,40 @@ def _plan_along(
     cycles += scattered * max(GATHERED_ELEMENT / updates, late)
     cycles += apart * SHUFFLED_READ / target.loads / lanes / shared_rows + assembled * GATHERED_ELEMENT / shared_rows
     return TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), cycles, shared, again)
+
+
+def operations_of_unpacking(r: Reduction, v: Var) -> int:
+    """The operations of a step that make a vector along a loop of integers of at most 8 bits: conversions, shifts, products by scales."""
+    added = summand(r)
+    if not is_float(r.acc.dtype) or added is None:
+        return 0
+    factors = [f for f in _factors(added) if any(depends(e, v) for e in post_order(f))]
+    nodes = {e for f in factors for e in _outside_indices(f)}
+    is_packed = any(isinstance(e, Load) and is_int(e.dtype) and itemsize(e.dtype) == 1 for e in nodes)
+    return sum(isinstance(e, Binary | Cast) for e in nodes) + len(factors) - 1 if is_packed else 0
+
+
+def _factors(e: Expr) -> list[Expr]:
+    stack, factors = [e], []
+    while stack:
+        x = stack.pop()
+        if isinstance(x, Binary) and x.op == "*":
+            stack += [x.b, x.a]
+        else:
+            factors.append(x)
+    return factors
+
+
+def _outside_indices(e: Expr) -> set[Expr]:
+    """The nodes of an expression, without those of indices."""
+    nodes: set[Expr] = set()
+    stack = [e]
+    while stack:
+        x = stack.pop()
+        if x not in nodes:
+            nodes.add(x)
+            stack += [] if isinstance(x, Load) else children(x)
+    return nodes
 
 
 def _rows_in_cache(r: Reduction, row: int, simplify: Simplifier, target: VectorTarget) -> int:
@@ -278,6 +312,7 @@ def other_tiles(r: Reduction, chosen: TileChoice, target: VectorTarget) -> Itera
     vectors = max(1, r.loops[chosen.vector][1] // chosen.lanes)
     block = _block(r, r.loops[chosen.vector][0]) // chosen.lanes
     together, windows = rows_together(r, target), None
+    prepared = operations_of_unpacking(r, r.loops[chosen.vector][0])
     if chosen.row is not None and not chosen.shared:
         windows = _window_reads(r, chosen.vector, chosen.row, chosen.lanes, target)
     tiles = [
@@ -291,7 +326,7 @@ def other_tiles(r: Reduction, chosen: TileChoice, target: VectorTarget) -> Itera
         fitted = _bounded(r, chosen.row, tile, target.unrolled_updates) if chosen.row is not None else tile
         if fitted not in seen:
             seen.add(fitted)
-            new, old = (tile_cost(rows, vectors, t, target, together, windows) for t in (fitted, chosen.tile))
+            new, old = (tile_cost(rows, vectors, t, target, together, windows, prepared) for t in (fitted, chosen.tile))
             cost = chosen.cost + (new - old) / chosen.lanes
             reason = _reason(r, chosen.vector, chosen.lanes, fitted)
             yield replace(chosen, tile=fitted, reason=reason, cost=cost)

@@ -16,7 +16,7 @@ from math import prod
 
 from ....symbolic_int import SymbolicInt, Undecided, bound, is_known
 from ....tir.dtypes import itemsize
-from ....tir.expr import Var
+from ....tir.expr import Binary, Var, post_order
 from ....tir.memory import CACHE_LINE
 from ....tir.simplify import Simplifier
 from ....tir.stmt import UNROLLED, Stmt, Store
@@ -149,7 +149,7 @@ def _tile(b: Block[Reduction], p: TileChoice, segment: Segment, rows: RowSegment
     for loop in tile[:-1]:
         b = unroll(b, loop) if b.has(loop) else b
     b = vectorize(b, tile[-1]) if lanes > 1 else b
-    b = _share_reads(_decide_guards(b, r, p), r, p)
+    b = _decide_shifts(_share_reads(_decide_guards(b, r, p), r, p), r)
     if is_transposed([b.seen().store(s) for s in r.stores], tile[-1], b.tile[:-1], b.seen().simplify):
         b = store_transposed(b)
     if tiles == 1 and r.loops[p.vector][1] - first < vectors * lanes:
@@ -273,6 +273,17 @@ def _decide_guards(b: Block[Reduction], r: Reduction, p: TileChoice) -> Block[Re
     if open_guards(b):
         for k, extent in decided(r, p.row, []):
             b = unroll(b, k) if extent != 1 else b
+    return b
+
+
+def _decide_shifts(b: Block[Reduction], r: Reduction) -> Block[Reduction]:
+    """The block with its innermost loop unrolled if that decides by how many bits a word is shifted, as the one over the numbers in a byte."""
+    if not r.inner:
+        return b
+    k, extent = r.inner[-1]
+    shifts = [e.b for e in post_order(r.update) if isinstance(e, Binary) and e.op in ("<<", ">>")]
+    if any(depends(e, k) for e in shifts) and is_known(extent) and 1 < extent <= WINDOW and b.kind(k) != UNROLLED:
+        return unroll(b, k)
     return b
 
 

@@ -1,0 +1,193 @@
+"""Factors that all terms of a part of a sum share, multiplied once for the part: the scales of blocks of weights.
+
+    for b in 128:                                         for b in 128:
+      for k in 32: acc[n] += x[b, k] * w[n, b, k] * s[n, b]  ⇒   part[n] = 0
+                                                                 for k in 32: part[n] += x[b, k] * w[n, b, k]
+                                                                 acc[n] += part[n] * s[n, b]
+
+The part has registers of its own: where accumulators fill the registers, as in tiles of many rows, each factor is read and multiplied for many
+results anyway, and stays where it is. The rewrite applies to the loops of every strategy. Rounding differs: products of a term are not rounded with the
+factor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...symbolic_int import bound
+from ...tir.buffers import replace_buffers
+from ...tir.dtypes import is_float, itemsize
+from ...tir.expr import Binary, Const, Expr, Load, Var, const, post_order, substitute
+from ...tir.interning import Interner
+from ...tir.kernel import Kernel
+from ...tir.stmt import (
+    SERIAL,
+    TILED,
+    Allocate,
+    Buffer,
+    For,
+    Seq,
+    Stmt,
+    Store,
+    children,
+    pre_order,
+    rewrite_stmt,
+    seq,
+)
+from ...tir.vector_target import VectorTarget
+from ..cost.machine import TOGETHER
+from .block_sums import added_to, for_each_element, is_accumulator, only_summed
+
+
+def hoist_factors(k: Kernel, target: VectorTarget) -> Kernel:
+    """The kernel with factors of parts of sums outside of the parts; itself if it has none."""
+    if not k.stages:
+        return k
+    nests = [rewrite_stmt(n, lambda s: _changed(s, target)) for n in k.nests]
+    return k.replace(nests=nests) if any(a is not b for a, b in zip(nests, k.nests)) else k
+
+
+@dataclass
+class _Sum:
+    """The terms that one step of a loop adds to an accumulator.
+
+    Attributes:
+        terms: the number of terms that each element gets.
+        factor: the factor that all of them share, in terms of `place`.
+        place: variables that stand for the indices of an element.
+        stores: the updates with the terms that remain.
+    """
+
+    terms: int
+    factor: Expr
+    place: tuple[Expr, ...]
+    stores: dict[Store, Expr]
+
+
+def _changed(s: Stmt, target: VectorTarget) -> Stmt:
+    """A loop around parts of sums with their factors behind them; other statements stay. The statements inside are rewritten already."""
+    if (
+        not isinstance(s, For)
+        or s.kind != SERIAL
+        or any(isinstance(x, For) and x.kind == TILED for x in pre_order(s.body))
+    ):
+        return s
+    sums = _sums(s)
+    if not sums or _registers(sums, target) + TOGETHER > target.registers:
+        return s
+    parts = {b: b.replace(name=f"{b.name}_part") for b in sums}
+    remaining = {store: rest for one in sums.values() for store, rest in one.stores.items()}
+
+    def without_factor(x: Stmt) -> Stmt:
+        if not isinstance(x, Store) or x not in remaining:
+            return x
+        return Store(x.buffer, x.indices, Load(x.buffer, x.indices) + remaining[x])
+
+    body = replace_buffers(rewrite_stmt(s.body, without_factor), parts)
+    zeros = [for_each_element(p, lambda i, p=p: Store(p, i, const(0.0, p.dtype))) for p in parts.values()]  # type: ignore[misc]  # mypy infers no lambda with a default
+    joined = [for_each_element(b, lambda i, b=b, p=p: _join(b, p, sums[b], i)) for b, p in parts.items()]  # type: ignore[misc]  # as above
+    whole: Stmt = seq([*zeros, body, *joined])
+    for p in parts.values():
+        whole = Allocate(p, whole)
+    return For(s.var, s.extent, whole, s.kind)
+
+
+def _join(b: Buffer, part: Buffer, one: _Sum, indices: tuple[Expr, ...]) -> Store:
+    values: dict[Expr, Expr] = {v: i for v, i in zip(one.place, indices, strict=True) if isinstance(v, Var)}
+    return Store(b, indices, Load(b, indices) + Load(part, indices) * substitute(one.factor, values))
+
+
+def _registers(sums: dict[Buffer, _Sum], target: VectorTarget) -> int:
+    """The registers of the accumulators and of their parts."""
+    return 2 * sum(-(-bound(math.prod(b.shape)) // target.lanes(itemsize(b.dtype))) for b in sums)
+
+
+def _sums(loop: For) -> dict[Buffer, _Sum]:
+    """The accumulators to which a step of the loop adds terms with a factor that changes with the loop alone."""
+    stores: dict[Buffer, list[tuple[Store, tuple[tuple[Var, int], ...]]]] = {}
+    inside = {x.buffer for x in pre_order(loop.body) if isinstance(x, Allocate)}
+    stack: list[tuple[Stmt, tuple[tuple[Var, int], ...]]] = [(loop.body, ())]
+    while stack:
+        s, loops = stack.pop()
+        if isinstance(s, Store):
+            if s.buffer not in inside and is_accumulator(s.buffer) and added_to(s) is not None:
+                stores.setdefault(s.buffer, []).append((s, loops))
+            continue
+        if isinstance(s, For):
+            if not isinstance(s.extent, Const):
+                return {}
+            loops = (*loops, (s.var, s.extent.int_value))
+        elif not isinstance(s, Seq) and any(isinstance(x, Store) for x in pre_order(s)):
+            return {}  # a condition: not every step adds a term
+        stack.extend((c, loops) for c in children(s))
+    summed = only_summed(loop, dict.fromkeys(stores, 1))
+    sums = {b: one for b in summed if (one := _sum(b, stores[b], loop.var)) is not None}
+    return sums if len(sums) == len(stores) else {}
+
+
+def _sum(b: Buffer, stores: Sequence[tuple[Store, tuple[tuple[Var, int], ...]]], outer: Var) -> _Sum | None:
+    place: tuple[Expr, ...] = tuple(
+        Var(f"{b.name}_{n}", "int32") if d != 1 else const(0) for n, d in enumerate(b.shape)
+    )
+    intern = Interner()
+    common: list[Expr] | None = None
+    terms = 0
+    each: dict[Store, tuple[list[Expr], dict[Expr, Expr]]] = {}
+    for s, loops in stores:
+        if not all(
+            isinstance(i, Var) or (isinstance(i, Const) and d == 1) for i, d in zip(s.indices, b.shape, strict=True)
+        ):
+            return None
+        added = added_to(s)
+        assert added is not None
+        moving = {v for v, _ in loops} - {i for i in s.indices if isinstance(i, Var)}
+        terms += math.prod(bound(n) for v, n in loops if v in moving)
+        values: dict[Expr, Expr] = {i: p for i, p in zip(s.indices, place, strict=True) if isinstance(i, Var)}
+        factors = _factors(added)
+        each[s] = factors, values
+        shared = {intern(substitute(f, values)): None for f in factors if _is_shared(f, moving, outer)}
+        common = list(shared) if common is None else [f for f in common if f in shared]
+    if not common or terms < 2 * TOGETHER:
+        return None
+    remaining: dict[Store, Expr] = {}
+    for s, (factors, values) in each.items():
+        left = set(common)
+        rest: list[Expr] = []
+        for f in factors:
+            named = intern(substitute(f, values))
+            if named in left:
+                left.remove(named)
+            else:
+                rest.append(f)
+        if not rest:
+            return None
+        remaining[s] = _product(rest)
+    return _Sum(terms, _product(common), place, remaining)
+
+
+def _is_shared(f: Expr, moving: set[Var], outer: Var) -> bool:
+    """True for a factor that changes with the loop outside, and not with those of the part."""
+    used = set(post_order(f))
+    return outer in used and not used & moving
+
+
+def _factors(e: Expr) -> list[Expr]:
+    """The factors of a product of floats, in order."""
+    factors: list[Expr] = []
+    stack = [e]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, Binary) and x.op == "*" and is_float(x.dtype):
+            stack += [x.b, x.a]
+        else:
+            factors.append(x)
+    return factors
+
+
+def _product(factors: Sequence[Expr]) -> Expr:
+    result = factors[0]
+    for f in factors[1:]:
+        result = result * f
+    return result

@@ -1,0 +1,141 @@
+"""Weights that are stored smaller than they are read, unpacked where they are read.
+
+    for n, k: w[n, k] = float32(bits(data[n, k // 2], k % 2)) * scale[n, k // 32]
+    for m, n: for k: acc += x[m, k] * w[n, k]
+
+    ⇒   for m, n: for k_b, k_j, k_p: acc += x[m, 32*k_b + 2*k_j + k_p] * float32(bits(data[n, 16*k_b + k_j], k_p)) * scale[n, k_b]
+
+The unpacked tensor would take several times the memory, and reading it several times the time. The axes of sums that the indices divide are split,
+so that all indices are sums of loops again: layouts and strategies see operands like any others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ...tir.dtypes import is_int, itemsize
+from ...tir.expr import QUOTIENTS, Binary, Const, Expr, Load, Var, post_order
+from ...tir.forms import AnyForm, Map, Reduction, Steps, buffers_read, rewrite_loads
+from ...tir.kernel import Kernel
+from ...tir.program import CONSTANT, TEMP, Program, RunKernel
+from ...tir.stmt import Buffer, Store
+from ...tir.vector_target import VectorTarget
+from ..core.affine import simplifier
+from ..core.block import Block
+from ..primitives import split
+from ..windows.padded_copy import with_values, writes_whole
+from .step_lists import Mentions, fused_facts, rewrite_step_lists
+
+Changed = dict[tuple[Kernel, Kernel, tuple[int, ...]], Kernel]
+"""The kernels in the place of others, by the kernel that unpacks, and the numbers of the inputs that were unpacked."""
+
+
+def read_packed_weights(program: Program, target: VectorTarget) -> None:
+    """Makes kernels unpack the weights that they read, and removes the steps that unpack weights for nothing else."""
+    changed: Changed = {}
+    rewrite_step_lists(program, lambda body, mentions: _unpack_in_readers(body, mentions, changed))
+
+
+def _unpack_in_readers(body: list, mentions: Mentions, changed: Changed) -> None:
+    for unpacking in [s for s in body if isinstance(s, RunKernel)]:
+        store = _unpacked(unpacking)
+        slot = unpacking.outputs[0].resolve() if store is not None else None
+        if store is None or slot is None or slot.kind != TEMP:
+            continue
+        readers = [s for s in body if isinstance(s, RunKernel) and any(x.resolve() is slot for x in s.inputs)]
+        for s in readers:
+            numbers = tuple(n for n, x in enumerate(s.inputs) if x.resolve() is slot)
+            if not _may_unpack(s.kernel, numbers, store):
+                continue
+            key = s.kernel, unpacking.kernel, numbers
+            if key not in changed:
+                changed[key] = _unpacking_kernel(s.kernel, unpacking.kernel, numbers, store)
+            inputs = [x for n, x in enumerate(s.inputs) if n not in numbers]
+            reader = RunKernel(changed[key], [*inputs, *unpacking.inputs], s.outputs, s.workspace, s.places)
+            mentions.fused([s], reader)
+            body[body.index(s)] = reader
+        if mentions.are_all(slot, [unpacking]):
+            mentions.fused([unpacking], RunKernel(unpacking.kernel, [], []))
+            body.remove(unpacking)
+
+
+def _unpacked(s: RunKernel) -> Store | None:
+    """The store of a step that makes a larger tensor of constants, some of which are bytes; None for other steps."""
+    k = s.kernel
+    if k.finished or len(k.stages) != 1 or len(s.outputs) != 1 or not s.inputs:
+        return None
+    form = k.stages[0]
+    if not isinstance(form, Map) or not form.stores or not writes_whole(form):
+        return None
+    slots = [x.resolve() for x in s.inputs]
+    if any(x.kind != CONSTANT for x in slots) or sum(x.nbytes for x in slots) >= s.outputs[0].resolve().nbytes:
+        return None
+    is_packed = any(is_int(b.dtype) and itemsize(b.dtype) == 1 for b in k.inputs)
+    return form.stores[0] if is_packed else None
+
+
+def _may_unpack(k: Kernel, numbers: Sequence[int], store: Store) -> bool:
+    """True if the stages of a kernel read the tensor, in its own shape, by formulas."""
+    if k.finished or any(isinstance(f, Steps) for f in k.stages):
+        return False
+    return all(k.inputs[n].shape == store.buffer.shape for n in numbers)
+
+
+def _unpacking_kernel(k: Kernel, unpacking: Kernel, numbers: Sequence[int], store: Store) -> Kernel:
+    """A kernel that unpacks some of its inputs: the packed ones take their place, behind its other inputs."""
+    sources = {b: b.replace(name=f"{b.name}_packed") for b in unpacking.inputs}
+    removed = [k.inputs[n] for n in numbers]
+    stages: list[AnyForm] = []
+    for form in k.stages:
+        assert not isinstance(form, Steps)
+        read = buffers_read(form)
+        for b in removed:
+            if b in read:
+                value = _over(store.value, sources)
+                form = rewrite_loads(form, lambda e, b=b, v=value: with_values(e, Store(b, store.indices, v)))  # type: ignore[misc]  # mypy infers no lambda with a default
+        stages.append(split_unpacked_sums(form) if isinstance(form, Reduction) and read & {*removed} else form)
+    inputs = [b for b in k.inputs if b not in removed]
+    facts = fused_facts([unpacking, k])
+    return k.with_stages(stages, params=[*inputs, *sources.values(), *k.outputs]).replace(**facts)
+
+
+def _over(value: Expr, sources: dict[Buffer, Buffer]) -> Expr:
+    from ...tir.expr import rewrite
+
+    def change(e: Expr) -> Expr:
+        return Load(sources[e.source], e.indices) if isinstance(e, Load) and e.source in sources else e
+
+    return rewrite(value, change)
+
+
+def split_unpacked_sums(r: Reduction) -> Reduction:
+    """Splits the axes of a sum by the numbers that divide them in the operands, the greatest first, as far as they divide the axis."""
+    done: set[Var] = set()
+    while True:
+        step = next(
+            ((v, d) for v, n in r.inner if v not in done for d in _divisors(r, v) if n % d == 0 and d < n), None
+        )
+        if step is None:
+            return r
+        v, divisor = step
+        extent = dict(r.inner)[v]
+        b = split(Block.of(r), v, [extent // divisor, divisor], [f"{v.name}_b", v.name])
+        r = b.result()
+        simplify = simplifier(r.loops, r.inner)
+        r = replace(r, update=simplify(r.update))
+
+
+def _divisors(r: Reduction, v: Var) -> list[int]:
+    """The numbers by which the update divides a loop's variable, the greatest first."""
+    return sorted(
+        {
+            e.b.int_value
+            for e in post_order(r.update)
+            if isinstance(e, Binary)
+            and e.op in QUOTIENTS
+            and isinstance(e.b, Const)
+            and any(x is v for x in post_order(e.a))
+        },
+        reverse=True,
+    )
