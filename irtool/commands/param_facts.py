@@ -387,7 +387,7 @@ _PARAMS = click.option(
     type=param_types.READ,
     multiple=True,
     metavar="FILE",
-    help="Weights by parameter name, from .npz, .params or .safetensors, bound as constants before type inference. "
+    help="Weights by parameter name, from .npz, .params, .safetensors or .gguf, bound as constants before type inference. "
     "Repeatable. Of an ONNX model they replace its own.",
 )
 

@@ -9,7 +9,7 @@ from ..diagnostics import IrError, nearest
 from ..infer import param_types
 from ..ir import Function, Module
 from ..parser.params import origin
-from ..passes.core.bind import weight_of
+from ..passes.core.bind import constant_of
 
 
 def fit_weights(module: Module, entry: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def fit_weights(module: Module, entry: str, params: Mapping[str, Any]) -> dict[s
     for name, param in by_name.items():
         if name in params:
             try:
-                result[name] = weight_of(param, types.get(name), params[name], origin(params, name)).data
+                result[name] = constant_of(param, types.get(name), params[name], origin(params, name)).data
             except IrError as error:
                 wrong.append(error)
     if wrong:

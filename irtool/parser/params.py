@@ -1,4 +1,4 @@
-"""Parameter files: TVM's `.params`, numpy's `.npz`, and `.safetensors`.
+"""Parameter files: TVM's `.params`, numpy's `.npz`, `.safetensors`, and `.gguf`.
 
 A `.params` file is, little-endian: magic `0xF7E58D4F05049CB7` and 8 reserved bytes; the number of names (uint64), then each name
 behind its length (uint64); the number of tensors (uint64), then each in the form of `irtool.ir.ndarray`.
@@ -11,13 +11,15 @@ import struct
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..diagnostics import IrError
 from ..files import Draft, open_file, read_bytes
 from ..ir.conversion import dtype_name, marked
 from ..ir.ndarray import decode, encode
 from .arrays import read_npz
+from .gguf import MAGIC as GGUF
+from .gguf import read_gguf
 from .safetensors import is_safetensors, read_safetensors, write_safetensors
 
 if TYPE_CHECKING:
@@ -27,10 +29,10 @@ _MAGIC = 0xF7E58D4F05049CB7
 _LONGEST_NAME = 1 << 20
 
 
-class ParameterFile(dict[str, "np.ndarray"]):
-    """Tensors by name; `origins` says of each which file it was read from."""
+class ParameterFile(dict[str, Any]):
+    """Tensors by name, arrays or tensors in blocks (`ir.block_tensor`); `origins` says of each which file it was read from."""
 
-    def __init__(self, path: str | os.PathLike[str] = "", arrays: Mapping[str, np.ndarray] | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str] = "", arrays: Mapping[str, Any] | None = None) -> None:
         super().__init__(arrays or {})
         self.origins = dict.fromkeys(self, os.fspath(path))
 
@@ -73,6 +75,8 @@ def read_params(path: str | os.PathLike[str]) -> ParameterFile:
         head = file.read(9)
     if head[:2] == b"PK":
         return ParameterFile(path, read_npz(path))
+    if head[:4] == GGUF:
+        return ParameterFile(path, read_gguf(path))
     if head[:8] == struct.pack("<Q", _MAGIC):
         try:
             return ParameterFile(path, decode_params(read_bytes(path)))
@@ -94,7 +98,7 @@ def holds_names(path: str | os.PathLike[str]) -> bool:
     """True if the file begins as one with tensors by name does. Raises OSError if it cannot be read."""
     with open_file(path) as file:
         head = file.read(9)
-    return head[:2] == b"PK" or head[:8] == struct.pack("<Q", _MAGIC) or is_safetensors(head)
+    return head[:2] == b"PK" or head[:8] == struct.pack("<Q", _MAGIC) or head[:4] == GGUF or is_safetensors(head)
 
 
 def write_params(path: str | os.PathLike[str], params: Mapping[str, np.ndarray], follow: bool = True) -> None:

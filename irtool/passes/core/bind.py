@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...diagnostics import IrError, Source, Span, nearest
+from ...deferred import np
+from ...diagnostics import Diagnostic, IrError, Source, Span, nearest
 from ...infer import param_types
 from ...ir import (
     Call,
@@ -26,16 +27,20 @@ from ...ir import (
     with_function,
     without_return_type,
 )
+from ...ir.block_tensor import BlockTensor
 from ...ir.conversion import dtype_name, fit
+from ...ir.mistakes import ValueDoesNotFit
 from ...ir.tensor_names import FIRST_VALUES, first_values, state_outputs, without_inputs
 from ...ir.types import has_static_shapes
 from ...ir.untyped import without_types
+from ...ops.base import call
+from ...ops.qnn.blocks import REAL
 
 
 def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") -> Module:
     """Replaces parameters of `entry` by constants, by the rule of `ir.conversion`.
 
-    Raises IrError for a name that is no parameter, or a wrong shape or dtype.
+    Raises IrError for a name that is no parameter, and for all wrong shapes and dtypes.
     """
     from ...parser.params import origin
 
@@ -45,6 +50,7 @@ def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") 
     by_name = {p.name: p for p in function.params}
     types = param_types(module, entry) if any(n in by_name for n in params) else {}
     values: dict[Var, Expr] = {}
+    problems: list[Diagnostic] = []
     for name, data in params.items():
         param = by_name.get(name)
         if param is None:
@@ -54,19 +60,30 @@ def bind_params(module: Module, params: Mapping[str, Any], entry: str = "main") 
                 help=nearest(name, by_name),
                 notes=origin(params, name),
             )
-        values[param] = weight_of(param, types.get(name), data, origin(params, name))
+        try:
+            values[param] = weight_of(param, types.get(name), data, origin(params, name))
+        except IrError as error:
+            problems += error.diagnostics
+    if problems:
+        raise IrError(problems)
     if not values:
         return module
     return module.with_function(entry, with_values(function, values))
 
 
-def weight_of(param: Var, ty: Type | None, data: Any, notes: tuple[str, ...] = ()) -> Constant:
-    """The constant that takes a parameter's place. `ty` is the parameter's type, where it is known.
+def weight_of(param: Var, ty: Type | None, data: Any, notes: tuple[str, ...] = ()) -> Expr:
+    """The constant that takes a parameter's place, or the dequantized constants of a tensor in blocks. `ty` is the parameter's type, where
+    it is known.
 
     Raises IrError, with these notes, if the data does not fit.
     """
-    import numpy as np
+    if isinstance(data, BlockTensor):
+        return _dequantized(param, ty, data, notes)
+    return constant_of(param, ty, data, notes)
 
+
+def constant_of(param: Var, ty: Type | None, data: Any, notes: tuple[str, ...] = ()) -> Constant:
+    """As `weight_of`; the elements of a tensor in blocks as real numbers."""
     if isinstance(ty, TensorType):
         try:
             array = fit(data, ty, f"%{param.name}", param.span)
@@ -78,6 +95,32 @@ def weight_of(param: Var, ty: Type | None, data: Any, notes: tuple[str, ...] = (
         array = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
         dtype = dtype_name(array)
     return Constant(np.asarray(array, order="C"), dtype, None, declaration(param))
+
+
+def _dequantized(param: Var, ty: Type | None, data: BlockTensor, notes: tuple[str, ...]) -> Expr:
+    """The call that dequantizes the constants of a tensor in blocks, in the dtype of the parameter."""
+    dtype = ty.dtype if isinstance(ty, TensorType) else "float32"
+    if isinstance(ty, TensorType) and (ty.static_shape if ty.is_static else data.shape) != data.shape:
+        message = f"%{param.name} is {ty!r}, but its value is {data.name}{list(data.shape)}"
+        raise IrError([Diagnostic(message, param.span, notes=notes, code=ValueDoesNotFit)])
+    if dtype not in REAL:
+        message = f"%{param.name} is {ty!r}, but its value, {data.name}{list(data.shape)}, is real"
+        raise IrError([Diagnostic(message, param.span, notes=notes, code=ValueDoesNotFit)])
+    place = declaration(param)
+
+    def part(x: Any) -> Expr:
+        if isinstance(x, int):
+            return Constant(np.asarray(x, "int32"))
+        return expression(x, "float32") if isinstance(x, BlockTensor) else Constant(x, str(x.dtype), None, place)
+
+    def expression(x: BlockTensor, out: str) -> Expr:
+        data = Constant(x.data, x.dtype, None, place)
+        axis = len(x.shape) - 1
+        return call(
+            "qnn.dequantize_blocks", data, part(x.scale), part(x.zero), axis=axis, block_size=x.block, out_dtype=out
+        )
+
+    return expression(data, dtype)
 
 
 def declaration(param: Var) -> Span:
