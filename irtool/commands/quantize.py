@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import param_types
-from .calibrate_option import calibrate_option, check_calibrate, is_random, read_calibration, say_random_ranges
+from .calibrate_option import RANDOM, calibrate_option, check_calibrate, is_random, read_calibration, say_random_ranges
 from .mistakes import ClashingOptions
 from .notes import conversions_as_notes, say_warning
 from .param_facts import ARRAYS, ParamFacts, main_option, type_options
 from .printing import types_option
-from .quantize_options import affine_options, qconfig_option
+from .quantize_options import affine_options, check_weight_options, qconfig_option
 from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
 from .wrong_usage import Command
 
@@ -35,6 +35,19 @@ if TYPE_CHECKING:
     show_default=True,
     help="By channel with zero points, or as TVM's relay.quantize does it.",
 )
+@click.option(
+    "--weights",
+    type=click.Choice(["int4", "int8"]),
+    default=None,
+    help="Round weights of products and tables alone, with a scale for each block; activations stay in floating point.",
+)
+@click.option(
+    "--block",
+    type=click.IntRange(1),
+    default=None,
+    metavar="N",
+    help="Of --weights: weights that share a scale. Default: 32.",
+)
 @affine_options
 @qconfig_option
 @type_options(ARRAYS)
@@ -49,6 +62,8 @@ def command(
     params_out: str | None,
     data: tuple[str, ...],
     mode: str,
+    weights: str | None,
+    block: int | None,
     affine: QuantizeOptions,
     qconfig: Mapping[str, Any],
     param_facts: ParamFacts,
@@ -67,6 +82,7 @@ def command(
       irtool quantize net.relay --params weights.npz --calibrate images.npz -o net8.relay
       irtool quantize model.onnx --calibrate images.npz --method=entropy --keep 'dense_.*' -o model8.relay
       irtool quantize model.onnx --calibrate images.npz --min-snr 25 --json -o model8.relay > report.json
+      irtool quantize model.onnx --weights int4 --block 32 --keep 'lm_head.*' -o model4.relay
       irtool quantize model.onnx --calibrate random --mode=tvm --qconfig global_scale=4.0 -o model8.relay
     """
     from ..diagnostics import UsageError
@@ -81,19 +97,49 @@ def command(
         raise UsageError("--mode=tvm quantizes @main", code=ClashingOptions)
     if output == "-" and as_json:
         raise UsageError("--json prints the report, and -o - the text", code=ClashingOptions)
-    check_calibrate(data, "a quantization")
+    if weights is None and block is not None:
+        raise UsageError("--block is for --weights", code=ClashingOptions)
+    if weights is not None:
+        check_weight_options(mode, affine)
+    if weights is None or data:
+        check_calibrate(data, "a quantization")
     with conversions_as_notes():
-        module, weights, report = _quantized(file, param_facts, entry, data, mode, affine, qconfig)
+        if weights is not None:
+            module, arrays, report = _with_weights(file, param_facts, entry, data, weights, block or 32, affine)
+        else:
+            module, arrays, report = _quantized(file, param_facts, entry, data, mode, affine, qconfig)
     if params_format == EMBEDDED:
-        module, weights = bind_params(module, weights, entry), {}
-    write_with_weights(output, to_text(module, types=types), params_format, params_out, weights, quiet or as_json)
+        module, arrays = bind_params(module, arrays, entry), {}
+    write_with_weights(output, to_text(module, types=types), params_format, params_out, arrays, quiet or as_json)
     if report.snr is not None and is_too_low(report.snr):
         worst = [(r.name, float(r.own_snr or 0.0)) for r in report.worst_first]
         say_warning(low_ratio_sentence(report.snr, worst))
     if as_json:
         click.echo(json.dumps(report.as_dict(), indent=1))
     elif not quiet and output != "-":
-        _show(report)
+        _show_weights(report) if weights is not None else _show(report)
+
+
+def _with_weights(
+    file: str,
+    param_facts: ParamFacts,
+    entry: str,
+    data: tuple[str, ...],
+    dtype: str,
+    block: int,
+    affine: QuantizeOptions,
+) -> tuple[Module, dict[str, Any], Report]:
+    """The module with weights in blocks, its arrays, and the report."""
+    from ..quantization.weight_blocks import WeightOptions, quantize_weights
+    from .input_module import read_module
+    from .progress import progress_bar
+
+    module, param_facts = read_module(file, param_facts, is_settled=True)
+    module = param_facts.bind(module, entry) if param_facts else module
+    samples = read_calibration(data or (RANDOM,), param_facts.names)
+    options = WeightOptions(dtype, block, affine.keep, affine.report_samples, affine.seed, affine.report, affine.via)
+    with progress_bar("measuring") as step:
+        return quantize_weights(module, None, samples, options, entry=entry, progress=step)
 
 
 def _quantized(
@@ -131,6 +177,26 @@ def _quantized(
             via=affine.via,
             progress=step,
         )
+
+
+def _show_weights(report: Report) -> None:
+    """Prints the report of rounded weights."""
+    from .tables import show_table
+
+    titles = ("layer", "weights dB", "result dB", "network dB", "in the model")
+    rows = [
+        (r.name, _decibels(r.weights_snr), _decibels(r.own_snr), _decibels(r.snr), r.model_name or "-")
+        for r in (report.worst_first or report.layers)
+    ]
+    click.echo(show_table([titles, *rows], [max(len(r[0]) for r in (titles, *rows)), 10, 9, 10]))
+    for name, reason in report.left.items():
+        click.echo(f"{name} stays in floating point: {reason}")
+    total = (
+        f"; outputs {_decibels(report.snr).strip()} dB on {report.samples} samples" if report.snr is not None else ""
+    )
+    click.echo(
+        f"{len(report.layers)} layers with weights of {report.method}, {len(report.left)} in floating point{total}"
+    )
 
 
 def _show(report: Report) -> None:

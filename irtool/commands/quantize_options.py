@@ -90,6 +90,28 @@ affine_options = grouped(
 """The options of the mode `affine`, as one `QuantizeOptions`, `affine`."""
 
 
+def check_weight_options(mode: str, affine: Any) -> None:
+    """Raises UsageError for options of activations beside `--weights`."""
+    from dataclasses import fields
+
+    from ..diagnostics import UsageError
+    from ..quantization.options import QuantizeOptions
+
+    if mode != "affine":
+        raise UsageError(f"--mode={mode} quantizes activations, and --weights does not", code=ClashingOptions)
+    names = {
+        "method": "--method",
+        "percentile": "--percentile",
+        "dtype": "--activations",
+        "min_snr": "--min-snr",
+        "form": "--form",
+    }
+    defaults = {f.name: f.default for f in fields(QuantizeOptions)}
+    for name, option in names.items():
+        if getattr(affine, name) != defaults[name]:
+            raise UsageError(f"{option} is for activations, which --weights leaves as they are", code=ClashingOptions)
+
+
 def _qconfig(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:
     from ..diagnostics import UsageError
 

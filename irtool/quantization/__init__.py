@@ -10,5 +10,7 @@ from ..namespace import submodules
 from .options import QuantizeOptions as QuantizeOptions
 from .quantizing import Quantized as Quantized
 from .quantizing import quantize as quantize
+from .weight_blocks import WeightOptions as WeightOptions
+from .weight_blocks import quantize_weights as quantize_weights
 
 __getattr__ = submodules(__name__)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ..deferred import np
 from ..ir import Expr, Function, Module
 from ..passes import run_passes
-from ..passes.qdq_insertion.insertion import Insertion
 from .running import runner, with_results
 
 INTEGERS = "FakeQuantizationToInteger{use_qat=True},FoldConstant{fold_qnn=True}"
@@ -45,10 +44,27 @@ class LayerError:
     total: float
 
 
+class RoundedPlan(Protocol):
+    """The layers that are rounded, in the order of evaluation: each has a `name`, and its result as `end`."""
+
+    @property
+    def layers(self) -> Sequence[Any]: ...
+
+
+class Rounded(Protocol):
+    """A function with rounded layers: the expression in the place of each, and of a layer of exact data."""
+
+    @property
+    def plan(self) -> RoundedPlan: ...
+    @property
+    def rewritten(self) -> Mapping[Expr, Expr]: ...
+    def alone(self, layer: Any) -> Expr: ...
+
+
 def measure(
     module: Module,
     entry: str,
-    insertion: Insertion,
+    insertion: Rounded,
     samples: Sequence[Sequence[Any]],
     via: str,
     step: Callable[[], None],

@@ -6,6 +6,8 @@ from collections import Counter
 from typing import Any
 
 from ..ir import Call, Constant, Expr, Function, Module, Op, TensorType, Var, post_order, rewrite, with_function
+from ..ir.conversion import marked
+from ..ir.ndarray import storage
 from ..ir.walk import names_used
 from ..ops.dtypes import dtype_of
 from ..passes.core.constants import has_data
@@ -31,7 +33,12 @@ def lift_constants(module: Module, entry: str) -> tuple[Module, dict[str, Any]]:
     lifted = with_function(function, params=(*function.params, *variables), body=body)
     from ..infer import infer_types
 
-    return infer_types(module.with_function(entry, lifted)), {n: c.data for n, c in constants.items()}
+    return infer_types(module.with_function(entry, lifted)), {n: _elements(c) for n, c in constants.items()}
+
+
+def _elements(c: Constant) -> Any:
+    """The elements of a constant, marked if numpy does not have their dtype."""
+    return c.data if storage(c.dtype) == c.dtype else marked(c.data, c.dtype)  # type: ignore[arg-type]  # the data of the constant is there
 
 
 def _roles(e: Call) -> tuple[str, ...]:
@@ -39,7 +46,8 @@ def _roles(e: Call) -> tuple[str, ...]:
     assert isinstance(e.op, Op)
     if e.op.name.startswith("qnn."):  # TVM names these in another order than they are given in
         return tuple(
-            "scale" if dtype_of(a) == "float32" and n else ("weight", "zero_point")[n > 1] for n, a in enumerate(e.args)
+            "scale" if dtype_of(a).startswith("float") and n else ("weight", "zero_point")[n > 1]
+            for n, a in enumerate(e.args)
         )
     return e.op.operator.names_of_arguments(len(e.args))
 

@@ -23,6 +23,7 @@ class LayerReport:
         model_name: that of its node or weight in the model; empty where it has none.
         own_snr, snr: dB; of the layer alone, and in the quantized network. None if they were not measured.
         output: how its result is rounded, `uint8 * 0.02 - 3`; empty where it stays a real number.
+        weights_snr: of the weights alone, dB, where these are rounded and nothing else is.
     """
 
     name: str
@@ -31,6 +32,7 @@ class LayerReport:
     output: str
     own_snr: float | None = None
     snr: float | None = None
+    weights_snr: float | None = None
     moves: bool = False
     """True for one that only moves elements."""
 
@@ -107,6 +109,7 @@ class Report:
                     "output": r.output,
                     "own_snr": _finite(r.own_snr),
                     "snr": _finite(r.snr),
+                    **({"weights_snr": _finite(r.weights_snr)} if r.weights_snr is not None else {}),
                 }
                 for r in (self.worst_first or self.layers)
             ],

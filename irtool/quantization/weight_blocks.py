@@ -1,0 +1,274 @@
+"""`quantize_weights`: the weights of matrix products and tables in 4 or 8 bits, with a scale for each block; activations stay as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..deferred import np
+from ..diagnostics import IrError, Span, UsageError
+from ..driver.precision import RANDOM, Calibration, Progress
+from ..ir import Call, Constant, Expr, Function, Module, post_order, rewrite
+from ..ir.dims import is_number
+from ..ir.ndarray import storage
+from ..ops.base import attributes_of, call, is_call_to
+from ..ops.dtypes import dtype_of
+from ..passes import run_passes
+from ..passes.core.constants import has_data
+from ..passes.qdq_insertion.layers import aliases_of, matches, name_calls
+from .errors import Noise, measure
+from .mistakes import NotFinite, NothingToQuantize, WrongQuantization
+from .naming import lift_constants
+from .prepare import prepare
+from .quantizing import Quantized
+from .report import LayerReport, Report
+from .samples import samples_of
+
+LARGEST = {"int4": 8, "int8": 127}
+"""The number that the weight of the largest magnitude in a block becomes; of 4 bits the least one, -8, of 8 bits either end."""
+_HALVES = 2.0**-14, 65504.0
+"""The least and the greatest magnitude of a normal float16."""
+
+
+@dataclass(frozen=True)
+class WeightOptions:
+    """Options of `quantize_weights`.
+
+    Attributes:
+        dtype: `int4` or `int8`.
+        block: weights along the summed axis that share a scale.
+        keep: regular expressions; layers whose name one of them matches as a whole stay as they are.
+        samples: how many random inputs errors are measured on if no samples are given.
+        seed: of random inputs.
+        report: whether errors of results are measured, beside those of weights.
+        via: the engine of the network, as in `QuantizeOptions`.
+    """
+
+    dtype: str = "int4"
+    block: int = 32
+    keep: tuple[str, ...] = ()
+    samples: int = 4
+    seed: int = 0
+    report: bool = True
+    via: str = ""
+
+    def check(self) -> None:
+        """Raises UsageError for an unknown value."""
+        if self.dtype not in LARGEST:
+            raise UsageError(f"weights are int4 or int8, not {self.dtype!r}", code=WrongQuantization)
+        if not 1 <= self.block <= 1 << 20:
+            raise UsageError(f"a block has 1 to {1 << 20} weights, not {self.block}", code=WrongQuantization)
+        for pattern in self.keep:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise UsageError(f"{pattern!r} is no regular expression: {error}", code=WrongQuantization) from None
+
+
+def quantize_weights(
+    module: Module,
+    params: Mapping[str, Any] | None = None,
+    samples: Calibration = RANDOM,
+    options: WeightOptions | None = None,
+    *,
+    entry: str = "main",
+    progress: Progress | None = None,
+) -> Quantized:
+    """Rounds the weights of dense layers, batches of products and tables to 4 or 8 bits, with a scale in float16 for each block.
+
+    The scale of a block is its weight of the largest magnitude divided by -8 (int4) or its magnitude divided by 127 (int8), in float32 where
+    one of them is no normal float16.
+
+    Args:
+        samples: inputs that errors are measured on; nothing else follows from them.
+
+    Returns the module, its weights, and a report with the ratio of signal to noise of each layer's weights, of its result and of the outputs.
+
+    Raises IrError if there is nothing to quantize, and for weights and samples that are not finite; UsageError for a wrong option.
+    """
+    options = options or WeightOptions()
+    options.check()
+    prepared = run_passes(prepare(module, params, entry), "InferType")
+    function = prepared.functions[entry]
+    assert isinstance(function, Function)
+    rounding = _Rounding(function, options)
+    inputs = samples_of(function, prepared, samples, options.samples, options.seed) if options.report else []
+    count = 0
+
+    def step() -> None:
+        nonlocal count
+        count += 1
+        if progress is not None:
+            progress(count, len(inputs))
+
+    rows = [LayerReport(x.name, x.op, (*x.aliases, "")[0], "", weights_snr=x.snr) for x in rounding.plan.layers]
+    report = Report(tuple(rows), rounding.left, len(inputs), f"{options.dtype} in blocks of {options.block}")
+    if inputs:
+        report = report.with_errors(measure(prepared, entry, rounding, inputs, options.via, step, "qdq"))
+        report = replace(report, held_out=len(inputs))
+    result = run_passes(prepared.with_function(entry, rounding.function), "InferType")
+    return Quantized(*lift_constants(result, entry), report)
+
+
+@dataclass(frozen=True)
+class BlockLayer:
+    """A layer with weights in blocks.
+
+    Attributes:
+        name, op, aliases: as in `LayerReport`.
+        end: the call.
+        argument: the number of the weights among its arguments.
+        weights: in place of them.
+        snr: of the weights, dB.
+    """
+
+    name: str
+    op: str
+    aliases: tuple[str, ...]
+    end: Call
+    argument: int
+    weights: Expr
+    snr: float
+
+
+@dataclass
+class BlockPlan:
+    """The layers whose weights are rounded, in the order of evaluation."""
+
+    layers: list[BlockLayer] = field(default_factory=list)
+
+
+class _Rounding:
+    """The function with rounded weights: `rewritten` has the expression in the place of each."""
+
+    def __init__(self, function: Function, options: WeightOptions) -> None:
+        self.plan = BlockPlan()
+        self.left: dict[str, str] = {}
+        self._rounded: dict[tuple[Constant, int], tuple[Expr, float]] = {}
+        order = post_order(function.body)
+        names = name_calls(order)
+        for e in order:
+            place = weights_of(e) if isinstance(e, Call) else None
+            if place is None or not isinstance(e, Call):
+                continue
+            name, aliases = names[e], aliases_of(e)
+            reason = "asked for" if matches(options.keep, name, aliases) else _obstacle(e, place)
+            if reason:
+                self.left[name] = reason
+                continue
+            weights, snr = self._in_blocks(e.args[place.argument], place.axis, options)
+            self.plan.layers.append(BlockLayer(name, e.op_name, aliases, e, place.argument, weights, snr))
+        if not self.plan.layers:
+            notes = tuple(f"{n} stays as it is: {r}" for n, r in list(self.left.items())[:8])
+            raise IrError(
+                "there is no layer to quantize: no product or table with constant weights",
+                notes=notes,
+                code=NothingToQuantize,
+            )
+        self.rewritten: dict[Expr, Expr] = {}
+        by_call = {x.end: x for x in self.plan.layers}
+
+        def leave(old: Expr, new: Expr) -> Expr:
+            return _with_weights(by_call[old], new.args) if old in by_call else new  # type: ignore[index, attr-defined]  # layers are calls
+
+        self.function: Function = rewrite(function, leave, memo=self.rewritten)
+
+    def alone(self, layer: BlockLayer) -> Expr:
+        """A layer of exact data with rounded weights."""
+        return _with_weights(layer, layer.end.args)
+
+    def _in_blocks(self, weights: Expr, axis: int, options: WeightOptions) -> tuple[Expr, float]:
+        assert isinstance(weights, Constant)
+        key = weights, axis
+        if key not in self._rounded:
+            self._rounded[key] = _in_blocks(weights, axis, options)
+        return self._rounded[key]
+
+
+def _with_weights(layer: BlockLayer, args: Sequence[Expr]) -> Call:
+    """The call of a layer with its rounded weights."""
+    e = layer.end
+    changed = tuple(layer.weights if n == layer.argument else a for n, a in enumerate(args))
+    return call(e.op_name, *changed, span=e.span, **attributes_of(e.attrs))
+
+
+@dataclass(frozen=True)
+class WeightPlace:
+    """The number of the argument with the weights, and the axis of their blocks."""
+
+    argument: int
+    axis: int
+
+
+def weights_of(e: Call) -> WeightPlace | None:
+    """The weights of a product, along whose summed axis blocks lie, or of a table; None for other operators."""
+    if is_call_to(e, "nn.dense"):
+        return WeightPlace(1, 1)
+    if is_call_to(e, "nn.matmul"):
+        return WeightPlace(1, 1 if e.attrs.transpose_b else 0)  # type: ignore[union-attr]  # an operator's
+    if is_call_to(e, "nn.batch_matmul"):
+        return WeightPlace(1, 2 if e.attrs.transpose_b else 1)  # type: ignore[union-attr]  # as above
+    if is_call_to(e, "take") and e.attrs.axis == 0 and dtype_of(e.args[0]).startswith("float"):  # type: ignore[union-attr]  # as above
+        return WeightPlace(0, 1)
+    return None
+
+
+def _obstacle(e: Call, place: WeightPlace) -> str:
+    """The reason why the weights of a layer cannot be in blocks; empty if they can."""
+    weights = e.args[place.argument]
+    if not isinstance(weights, Constant) or not has_data(weights):
+        return "its weights are no constants"
+    shape: Any = weights.data.shape  # type: ignore[union-attr]  # the data is there
+    if len(shape) <= place.axis or not all(is_number(d) for d in shape):
+        return "its weights are no matrix"
+    return "" if weights.dtype in ("float32", "float16") else f"its weights are {weights.dtype}"
+
+
+def _in_blocks(weights: Constant, axis: int, options: WeightOptions) -> tuple[Expr, float]:
+    """The dequantized constants in the place of weights, and the ratio of signal to noise of these in dB."""
+    exact: np.ndarray = weights.data  # type: ignore[assignment]  # the data is there
+    if not np.isfinite(exact).all():
+        raise IrError("weights are NaN or infinite", weights.span, code=NotFinite)
+    data, scale = rounded(np.moveaxis(exact.astype(np.float32), axis, -1), options.dtype, options.block)
+    data, scale = (np.ascontiguousarray(np.moveaxis(v, -1, axis)) for v in (data, scale))
+    own = weights.span.name if weights.span is not None else ""
+    result = call(
+        "qnn.dequantize_blocks",
+        Constant(data, options.dtype, None, weights.span),
+        Constant(scale, str(scale.dtype), None, _named(weights.span, f"{own}.scale") if own else None),
+        Constant(np.asarray(0, "int32")),
+        span=weights.span,
+        axis=axis,
+        block_size=options.block,
+        out_dtype=weights.dtype,
+    )
+    noise = Noise()
+    noise.add(exact, result.attrs.evaluate(data, scale, np.asarray(0, "int32")))  # type: ignore[union-attr]  # the operator
+    return result, noise.decibels
+
+
+def _named(span: Span | None, name: str) -> Span | None:
+    return Span(span.source, span.start, span.end, name) if span is not None else None
+
+
+def rounded(weights: np.ndarray, dtype: str, block: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weights along the last axis in blocks: the integers, and a scale for each block."""
+    *rows, extent = weights.shape
+    count = -(-extent // block)
+    padded = np.zeros((*rows, count * block), np.float32)
+    padded[..., :extent] = weights
+    blocks = padded.reshape(*rows, count, block)
+    place = np.abs(blocks).argmax(-1)[..., None]
+    largest = np.take_along_axis(blocks, place, -1)[..., 0]
+    scale = largest / -LARGEST[dtype] if dtype == "int4" else np.abs(largest) / LARGEST[dtype]
+    sizes = np.abs(scale)
+    halves = bool(((sizes == 0) | ((sizes >= _HALVES[0]) & (sizes <= _HALVES[1]))).all())
+    scale = scale.astype(np.float16 if halves else np.float32)
+    factor = scale.astype(np.float32)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotients = np.where(factor[..., None] != 0, blocks / factor[..., None], 0)
+    low, high = (-8, 7) if dtype == "int4" else (-127, 127)
+    integers = np.clip(np.rint(quotients), low, high).astype(storage(dtype))
+    return integers.reshape(*rows, count * block)[..., :extent], scale
