@@ -57,7 +57,7 @@ _ENDINGS = (".npz", ".params", ".safetensors")
 def command(
     sources: tuple[str, ...], output: str, params_out: str | None, entry: str, only: re.Pattern[str] | None
 ) -> None:
-    """Convert tensors by name. SOURCES are .npz, .params and .safetensors files and folders of .npy files, whose tensors are
+    """Convert tensors by name. SOURCES are .npz, .params, .safetensors and .gguf files and folders of .npy files, whose tensors are
     put together, and at most one Relay text, which comes first.
 
     \b
@@ -169,6 +169,23 @@ def _read_tensors(paths: tuple[str, ...], only: re.Pattern[str] | None) -> Any:
     return chosen
 
 
+def _unpacked(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """The tensors as arrays: those in blocks, which the formats that are written lack, in float32."""
+    import numpy as np
+
+    from ..ir.block_tensor import BlockTensor
+    from .notes import say
+
+    packed = [n for n, a in tensors.items() if isinstance(a, BlockTensor)]
+    if packed:
+        more = f" and {len(packed) - 4} more" if len(packed) > 4 else ""
+        verb = "is" if len(packed) == 1 else "are"
+        say(
+            f"{', '.join(packed[:4])}{more} {verb} unpacked to float32: no format that is written has weights in blocks"
+        )
+    return {n: np.asarray(a) if isinstance(a, BlockTensor) else a for n, a in tensors.items()}
+
+
 def _write_tensors(path: str, tensors: Mapping[str, Any], is_printed: bool = False) -> None:
     """Writes tensors in the format that the path tells. Raises IrError."""
     from ..diagnostics import IrError
@@ -177,6 +194,7 @@ def _write_tensors(path: str, tensors: Mapping[str, Any], is_printed: bool = Fal
     from ..parser.params import write_params
 
     _check_place(path)
+    tensors = _unpacked(tensors)
     is_folder = not path.endswith(_ENDINGS)
     if is_folder or path.endswith(".npz"):  # numpy's name for bfloat16 is that of two bytes
         tensors = {n: a.view("V2") if dtype_name(a) == "bfloat16" else a for n, a in tensors.items()}

@@ -82,9 +82,11 @@ def as_bfloat16_bits(array: np.ndarray) -> np.ndarray:
 
 
 def marked(array: np.ndarray, dtype: str) -> np.ndarray:
-    """The array that holds elements of a dtype that numpy does not have (`ir.ndarray.storage`), marked as one of it."""
+    """The array that holds elements of a dtype (`ir.ndarray.storage`), marked as one of it if numpy does not have the dtype."""
     import numpy as np
 
+    if storage(dtype) == dtype:
+        return array
     return array.view(np.dtype(storage(dtype), metadata={"irtool": dtype}))
 
 

@@ -151,7 +151,7 @@ def decode_params(data: bytes) -> dict[str, np.ndarray]:
         if name in params:
             raise ValueError(f"parameter {name} is there twice")
         array = array if array.flags.aligned else array.copy()
-        params[name] = array if dtype == str(array.dtype) else marked(array, dtype)
+        params[name] = marked(array, dtype)
     if offset != len(data):
         raise ValueError(f"the parameters are followed by {len(data) - offset} other bytes")
     return params

@@ -7,7 +7,6 @@ from typing import Any
 
 from ..ir import Call, Constant, Expr, Function, Module, Op, TensorType, Var, post_order, rewrite, with_function
 from ..ir.conversion import marked
-from ..ir.ndarray import storage
 from ..ir.walk import names_used
 from ..ops.dtypes import dtype_of
 from ..passes.core.constants import has_data
@@ -33,12 +32,7 @@ def lift_constants(module: Module, entry: str) -> tuple[Module, dict[str, Any]]:
     lifted = with_function(function, params=(*function.params, *variables), body=body)
     from ..infer import infer_types
 
-    return infer_types(module.with_function(entry, lifted)), {n: _elements(c) for n, c in constants.items()}
-
-
-def _elements(c: Constant) -> Any:
-    """The elements of a constant, marked if numpy does not have their dtype."""
-    return c.data if storage(c.dtype) == c.dtype else marked(c.data, c.dtype)  # type: ignore[arg-type]  # the data of the constant is there
+    return infer_types(module.with_function(entry, lifted)), {n: marked(c.data, c.dtype) for n, c in constants.items()}  # type: ignore[arg-type]  # the data of the constants are there
 
 
 def _roles(e: Call) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from irtool.ir.block_tensor import BlockTensor
 from irtool.ir.conversion import dtype_name
 from irtool.parser.gguf_formats import FORMATS, decode
 from irtool.parser.params import read_params
+from tests.command_line import irtool as command
 
 RNG = np.random.default_rng(0)
 HALVES = {2: [0], 3: [0, 2], 6: [0], 7: [0, 2], 8: [0], 12: [0, 2], 14: [208]}
@@ -228,3 +229,11 @@ def test_truncated_and_changed_files(first: int, tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20 * len(data)
+
+
+def test_other_formats_have_the_real_numbers(tmp_path: Path) -> None:
+    (tmp_path / "m.gguf").write_bytes(whole())
+    code, out, err = command("convert", tmp_path / "m.gguf", "-o", tmp_path / "m.params", "--only", "q4_k|f16")
+    assert code == 0 and "q4_k is unpacked to float32" in err
+    assert f"(2 tensors, {4 * 256 * 4 + 4 * 8 * 2} bytes)" in out
+    assert {n: a.dtype for n, a in read_params(tmp_path / "m.params").items()} == {"q4_k": "float32", "f16": "float16"}

@@ -30,7 +30,7 @@ class Weights(dict[Var, "np.ndarray"]):
         if var is None:
             t = TensorType(array.shape, dtype)
             var = self._packed[key] = Var(self.names.of(f"{source.name}_{dtype}"), t, None, t)
-            self[var] = array if storage(dtype) == dtype else marked(array, dtype)
+            self[var] = marked(array, dtype)
         return var
 
 

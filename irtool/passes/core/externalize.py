@@ -18,7 +18,7 @@ from ...ir import (
     substitute,
     with_function,
 )
-from ...ir.conversion import as_bfloat16_bits
+from ...ir.conversion import marked
 from ...printer.literals import has_literal
 from .bind import count_missing_constants, fill_missing_constants
 
@@ -59,7 +59,7 @@ def constants_as_params(module: Module, entry: str = "main") -> tuple[Module, di
     for e, n in numbers.items():
         ty = TensorType(e.data.shape, e.dtype)  # type: ignore[union-attr]  # none of them is missing
         memo[e] = Constant(MissingData(first + n, _KEY), e.dtype, ty, e.span)
-        values[f"constant{first + n}"] = as_bfloat16_bits(e.data) if e.dtype == "bfloat16" else e.data  # type: ignore[arg-type]  # none of them is missing
+        values[f"constant{first + n}"] = marked(e.data, e.dtype)  # type: ignore[arg-type]  # none of them is missing
     bare = {name: rewrite(f, lambda old, new: new, memo=memo) for name, f in functions.items()}
     filled = fill_missing_constants(module.with_functions({**module.functions, **bare}), "param")
     return _named_apart(filled, functions, entry), values
