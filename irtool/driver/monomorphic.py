@@ -28,9 +28,9 @@ def make_monomorphic(module: Module, entry: str = "main") -> Module:
     The module must be typed. It stays the same object where nothing has type parameters; functions that are values, and not
     called, stay as they are. Raises IrError for a function that calls itself at ever larger types.
     """
-    if not any(f.type_params for f in module.relay_functions.values()):
-        return with_types_at_values(module)
     settled = infer_types(settle_type_arguments(module))
+    if not any(f.type_params for f in module.relay_functions.values()):
+        return with_types_at_values(settled)
     typed = with_types_at_values(settled)
     return _Copies(settled if typed is settled else settle_type_arguments(typed)).run(entry)
 

@@ -57,8 +57,9 @@ def lower_in_place(within: FunctionState, e: Call, closure: Closure) -> Generato
 
 def lower_match(within: FunctionState, e: Match) -> Generator[Any, Any, Value]:
     """The first clause that fits the data."""
-    yield within.value(e.data)
-    value = within.known_value(e.data)
+    value = yield within.value(e.data)
+    if value is None:  # a constructor that stands alone
+        value = within.known_value(e.data)
     if value is REFUSED:
         return REFUSED
     for clause in e.clauses:

@@ -236,8 +236,7 @@ def _split(part: _Inside, types: Sequence[Type]) -> list[_Inside]:
 
 def lower_match(within: FunctionState, e: Match) -> Generator[Any, Any, Value]:
     """The arm of the first clause that fits; the last clause of a complete match fits all other values."""
-    yield within.value(e.data)
-    value = within.known_value(e.data)
+    value = yield within.value(e.data)
     if value is REFUSED:
         return REFUSED
     blocks = within.blocks

@@ -12,6 +12,7 @@ from irtool.driver import unsupported
 from irtool.driver.polymorphic_values import with_polymorphic_values
 from irtool.ir.types import quantified
 from tests.driver.programs import parse
+from tests.fuzz.compiled import values_at_run_time
 
 LIBRARY = """
 type List[A] { Cons(A, List[A]), Nil, }
@@ -150,3 +151,26 @@ def test_callers_have_no_polymorphic_functions(t: str) -> None:
 def test_values_of_other_types_stay_polymorphic_elsewhere(kind: str) -> None:
     """Of two places with the same constructor or function, each has its own types."""
     assert irtool.infer_types(irtool.parse(irtool.to_text(program(kind)))) is not None
+
+
+WITHOUT_REDUCTION = {
+    "types that no value has": (
+        """type Either[A, B] { Left(A), Right(B), }
+        def @main(%c: bool, %n: int32) -> int32 { match (Right(%n)) { Left(_) => { 0 }, Right(%b) => { %b }, } }"""
+    ),
+    "a match of bindings": (
+        """type Maybe { Just(int32), Not, }
+        def @main(%c: bool, %n: int32) -> int32 {
+          match ({ let %r = ref(if (%c) { Just(%n) } else { Not }); ref_read(%r) }) { Just(%x) => { %x }, Not => { 7 }, } }"""
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WITHOUT_REDUCTION)
+def test_data_that_nothing_reduces_before(kind: str, quick_compiles: None) -> None:
+    module = irtool.infer_types(parse(WITHOUT_REDUCTION[kind]))
+    with values_at_run_time():
+        artifact = irtool.build(module)
+    for c in (True, False):
+        inputs = [np.bool_(c), np.int32(3)]
+        assert artifact.run(inputs) == irtool.evaluate(module, inputs)
