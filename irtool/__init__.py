@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .driver.create_schedule import create_schedule
     from .driver.loading import load
     from .frontends.onnx import from_onnx
+    from .frontends.tflite import from_tflite
     from .infer import infer_types
     from .interp.evaluate import evaluate
     from .ir import Module
@@ -46,6 +47,7 @@ _WHERE = {
     "run_passes": ".passes",
     "build": ".driver.build",
     "from_onnx": ".frontends.onnx",
+    "from_tflite": ".frontends.tflite",
     "load": ".driver.loading",
     "Artifact": ".driver.artifact",
     "lower_call": ".lower.lower_call",
@@ -84,6 +86,7 @@ __all__ = [
     "create_schedule",
     "evaluate",
     "from_onnx",
+    "from_tflite",
     "infer_types",
     "load",
     "load_plugins",

@@ -69,6 +69,8 @@ PROMISES = {
     "mutants": "a random change of one token of irtool is noticed by quick tests, in at least 85 of 100 cases",
     "completion": "shells complete commands, options, passes, operators, instruments, functions of the named file, and files",
     "start": "commands start fast: they import what their arguments need, and nothing else",
+    "networks in TensorFlow Lite": "every command accepts a TensorFlow Lite model and recognises it by its contents; integers are those of the reference kernels to the last bit, in the interpreter and in C",
+    "hostile TensorFlow Lite models": "any TensorFlow Lite file is imported or refused with a diagnostic, in bounded memory",
     "ONNX models": "every command accepts an ONNX model in place of Relay text and recognises it by its contents; import writes the whole model as text, or nothing",
     "hostile models": "any ONNX model is imported or refused with a diagnostic, in bounded memory, and reads nothing outside of its folder",
     "faults": "after any failure of files, memory or tools: one message, the right exit code, no partial file, and existing files unchanged",

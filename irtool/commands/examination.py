@@ -15,6 +15,7 @@ EXTRAS = (
     ("bfloat16", "ml_dtypes", "bfloat16 in the interpreter"),
     ("llvm", "llvmlite", "the backend llvm without clang"),
     ("onnx", "onnx", "ONNX models, in and out"),
+    ("tflite", "tflite", "TensorFlow Lite models"),
     ("safetensors", "safetensors", "parameters in .safetensors files"),
     ("distributed", "distributed", "irtool tune: measuring on other machines"),
     ("images", "pillow", "irtool run: images as inputs"),

@@ -6,6 +6,7 @@ import re
 
 from ..diagnostics import IrError
 from ..frontends.onnx.recognise import is_binary
+from ..frontends.tflite.recognise import is_tflite
 from .mistakes import ForeignFile
 
 _LOOKED_AT = 1 << 16
@@ -25,7 +26,6 @@ _BYTES: tuple[tuple[bytes, str, str], ...] = (
     (b"\xff\xfe", "not UTF-8 but UTF-16", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE"),
     (b"\xfe\xff", "not UTF-8 but UTF-16", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE"),
 )
-_TFLITE = re.compile(rb"....TFL3", re.DOTALL)
 _TEXTS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (
         re.compile(r"(?:import|from)[ \t]+[A-Za-z_][\w.]*(?:[ \t]+(?:import|as)\b|[ \t]*(?:,|;|\r?\n|$))|#!.*\bpython"),
@@ -48,7 +48,7 @@ def refuse_foreign_bytes(data: bytes, name: str) -> None:
             raise _refusal(name, kind, help)
     if is_binary(data):
         raise _refusal(name, "protobuf, as of an ONNX model", "")
-    if _TFLITE.match(data):
+    if is_tflite(data):
         raise _refusal(name, "a TensorFlow Lite model", "")
 
 

@@ -14,7 +14,7 @@ from .text_and_weights import EMBEDDED, check_options, optional_weights_options,
 from .wrong_usage import Command
 
 
-@click.command(name="import", cls=Command, short_help="Write an ONNX model as Relay text and its weights.")
+@click.command(name="import", cls=Command, short_help="Write a model as Relay text and its weights.")
 @click.argument("file", type=param_types.MODULE, required=False, callback=file_or_stdin)
 @optional_weights_options
 @shape_options
@@ -31,9 +31,9 @@ def command(
     spans: bool,
     quiet: bool,
 ) -> None:
-    """Write an ONNX model as Relay text, with its weights as parameters of @main. Both files are written, or neither.
+    """Write a model as Relay text, with its weights as parameters of @main. Both files are written, or neither.
 
-    FILE is a model, binary or in the syntax of onnx.parser; `-` is standard input. Commands that take Relay text take
+    FILE is a model of ONNX, binary or in the syntax of onnx.parser, or of TensorFlow Lite; `-` is standard input. Commands that take Relay text take
     models, too: this one is for looking at the text, or changing it.
 
     \b
@@ -44,27 +44,39 @@ def command(
     """
     from ..diagnostics import UsageError
     from ..frontends.onnx import from_onnx
+    from ..frontends.tflite import from_tflite
     from ..printer import to_text
     from .input_module import read_input
     from .onnx_input import OnnxInput
     from .param_facts import warn
     from .progress import progress_bar
+    from .tflite_input import TfliteInput
 
     check_options(output, params_format, params_out)
     input_file = read_input(file)
-    if not isinstance(input_file, OnnxInput):
-        raise UsageError(f"{input_file.name} is Relay text already: import reads ONNX models", code=BadValue)
+    embedded = params_format == EMBEDDED
+    fixed = fixed_arrays(param_facts.fixed)
     with progress_bar("importing") as step:
-        module, weights = from_onnx(
-            input_file.load(),
-            param_facts.shapes,
-            param_facts.dims,
-            constants=params_format == EMBEDDED,
-            values=fixed_arrays(param_facts.fixed),
-            progress=step,
-            say=warn,
-            open_extents=True,
-        )
+        if isinstance(input_file, OnnxInput):
+            module, weights = from_onnx(
+                input_file.load(),
+                param_facts.shapes,
+                param_facts.dims,
+                constants=embedded,
+                values=fixed,
+                progress=step,
+                say=warn,
+                open_extents=True,
+            )
+        elif isinstance(input_file, TfliteInput):
+            module, weights = from_tflite(
+                input_file.load(), param_facts.shapes, constants=embedded, values=fixed, progress=step, say=warn
+            )
+        else:
+            raise UsageError(
+                f"{input_file.name} is Relay text already: import reads models of ONNX and TensorFlow Lite",
+                code=BadValue,
+            )
     text = to_text(module, types=types, spans=spans)
     if output is None and params_out is None:
         print_text(text, {} if params_format == EMBEDDED else weights, quiet)

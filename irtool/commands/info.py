@@ -123,14 +123,15 @@ def _list_module(record: Mapping[str, Any], memory: bool) -> Iterator[str]:
 
 
 def _nodes(file: str) -> dict[str, Any]:
-    """The lines of the listing of an ONNX model. Raises UsageError for another file."""
+    """The lines of the listing of a model. Raises UsageError for another file."""
     from ..diagnostics import UsageError
     from .input_module import read_input
     from .onnx_input import OnnxInput
+    from .tflite_input import TfliteInput
 
     input_file = read_input(file)
-    if not isinstance(input_file, OnnxInput):
-        raise UsageError(f"--nodes lists the nodes of ONNX models, and {file} is a Relay text", code=ClashingOptions)
+    if not isinstance(input_file, OnnxInput | TfliteInput):
+        raise UsageError(f"--nodes lists the nodes of models, and {file} is a Relay text", code=ClashingOptions)
     return {"nodes": input_file.load().listing.text.splitlines()}
 
 

@@ -1,4 +1,4 @@
-"""The input of a command: Relay text, or an ONNX model, told by the contents."""
+"""The input of a command: Relay text, or a model of ONNX or TensorFlow Lite, told by the contents."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..diagnostics import Diagnostic, IrError, render
 from ..frontends.onnx.recognise import is_binary, is_text
+from ..frontends.tflite.recognise import is_tflite
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
 from .param_facts import ParamFacts, digest
 from .source import constants_beside, decode_text, examine_text, read_data
@@ -88,16 +89,26 @@ class RelayText:
 
 def read_input(path: str) -> InputModule:
     """Reads a file (`-`: standard input). Raises IrError if it is unreadable, or of a kind that holds no module."""
-    data, name = read_data(path, lambda head: _is_model(head, path))
-    if data is not None and not _is_model(data, path):
-        return RelayText(*decode_text(data, name, path))
-    from .onnx_input import OnnxInput
+    data, name = read_data(path, lambda head: _is_onnx(head, path))
+    if data is None:
+        from .onnx_input import OnnxInput
 
-    return OnnxInput(name, data)
+        return OnnxInput(name)
+    if is_tflite(data) or path.endswith(".tflite"):
+        from .tflite_input import TfliteInput
+
+        return TfliteInput(name, data)
+    if _is_onnx(data, path):
+        from .onnx_input import OnnxInput
+
+        return OnnxInput(name, data)
+    return RelayText(*decode_text(data, name, path))
 
 
-def _is_model(head: bytes, path: str) -> bool:
+def _is_onnx(head: bytes, path: str) -> bool:
     """True for an ONNX model, by its contents or its name. Raises IrError for another format under such a name."""
+    if is_tflite(head):
+        return False
     if is_binary(head) or is_text(head):
         return True
     if not path.endswith(".onnx"):

@@ -16,6 +16,7 @@ def index() -> str:
     from ..backends.base import backends
     from ..exports import exports
     from ..frontends.onnx.operator import onnx_operators
+    from ..frontends.tflite.operator import tflite_operators
     from ..ops import operators
     from ..passes import passes
     from ..passes.core.config_options import config_options
@@ -37,6 +38,7 @@ def index() -> str:
             "export": entries(exports),
             "backend": entries(backends),
             "ONNX operator": entries(onnx_operators),
+            "TensorFlow Lite operator": entries(tflite_operators),
             "pipeline": {name: (Pipeline.__module__, p.summary) for name, p in PIPELINES.items()},
             "option": {key: (readers[0].__module__, option.meaning) for key, option, readers in config_options()},
         }

@@ -1,4 +1,4 @@
-"""Errors in ONNX models."""
+"""Errors in models of ONNX, and of TensorFlow Lite, whose front end has the same codes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from ...plugin.codes import code
 
 @code("E1001")
 class DamagedModel(Code):
-    """A file that is no ONNX model, or one that contradicts itself.
+    """A file that is no model of ONNX or TensorFlow Lite, or one that contradicts itself.
 
-    The file is cut off, is of another format, or its graph breaks a rule of ONNX: a value that no node makes, a name that
-    two nodes define, nodes that wait for each other. Export the model again; `onnx.checker.check_model` says more.
+    The file is cut off, is of another format, an offset in it points outside, or its graph breaks a rule: a value that no node makes, a name
+    that two nodes define, nodes that wait for each other. Export the model again; of ONNX `onnx.checker.check_model` says more.
     """
 
     example = """\
@@ -24,9 +24,9 @@ net (float[2, 3] x) => (float[2, 3] y) {
 
 @code("E1002")
 class UnsupportedNode(Code):
-    """An operator of ONNX, or a use of it, that has no form in Relay.
+    """An operator of ONNX or TensorFlow Lite, or a use of it, that has no form in Relay.
 
-    All of them in a model are listed at once, with the number of nodes. Export the model with another opset, or replace
+    All of them in a model are listed at once, with the number of nodes; custom operators of TensorFlow Lite are in one message. Export the model with another opset, or replace
     the operator in it.
     """
 

@@ -1,0 +1,1 @@
+"""TensorFlow Lite's operators, one class each; a family of them in a file."""
