@@ -98,7 +98,7 @@ def inverse_roots(i: Any, own: Quantization, out: Quantization, dtype: str) -> A
             results.append(high)
             continue
         inverse, own_shift = inverse_root(value)
-        data = int(_scaled(1 << 20, inverse, own_shift))
+        data = int(_scaled(1, inverse, own_shift + 20))
         total = int(_scaled(data, multiplier, shift - 20))
         results.append(min(max(total + zero_of(out), low), high))
     return np.array(results)
@@ -118,10 +118,10 @@ def inverse_root(x: int) -> tuple[int, int]:
         x //= 4
         right += 1
     headroom = 32 - x.bit_length() - 1
-    pairs = headroom // 2
+    pairs = headroom // 2 - 1
     right -= pairs
     fixed = x << (2 * pairs)
-    three_halves, half_fixed = 0x18000000, int(rounded_shift(fixed, 1))
+    three_halves, half_fixed = 0x18000000, int(rounded_shift(fixed >> 1, 1))
     root = 1 << 28
     for _ in range(5):
         cube = int(saturated_shift(doubled_high_product(doubled_high_product(root, root), root), 6))

@@ -17,27 +17,25 @@ _STEPS = 512
 
 
 def interpolation_table(
-    function: Callable[[Any], Any], low: float, high: float, scale: float = 1 / 32768, zero: int = 0, dtype: Any = None
+    function: Callable[[Any], Any], low: float, high: float, factor: float, dtype: str = "float64"
 ) -> Any:
-    """The table of a function between two numbers, in steps of `scale` and a zero point: each value corrected by half of the mean error
-    of the interpolation beside it, as `gen_lut` makes it.
+    """The table of a function between two numbers, times `factor`, in 16 bits: each value is corrected by half of the error of the
+    interpolation in the middle behind it, as `gen_lut` makes it in floating point of that type.
     """
-    kind = dtype or np.float64
-    low, high, inverse = kind(low), kind(high), kind(1) / kind(scale)
-    step = (high - low) / kind(_STEPS)
-    half = step / kind(2)
-    points = low + np.arange(_STEPS, dtype=kind) * step
+    kind = np.dtype(dtype).type
+    step = (kind(high) - kind(low)) / kind(_STEPS)
+    points = kind(low) + np.arange(_STEPS, dtype=kind) * step
+    following = kind(low) + np.arange(1, _STEPS + 1, dtype=kind) * step
+
+    def steps(at_points: Any) -> Any:
+        return function(at_points).astype(kind) * kind(factor)
+
     with np.errstate(all="ignore"):
-        sample = rounded(function(points).astype(kind) * inverse)
-        following = function(points + step).astype(kind) * inverse
-        middle = rounded(function(points + half).astype(kind) * inverse)
-        interpolated = (
-            rounded((following + sample) / kind(2)) if dtype is None else (rounded(following) + sample) / kind(2)
-        )
-        error = interpolated - middle
-        bias = rounded(error / kind(2))
-        last = rounded(function(np.asarray([high], kind)).astype(kind) * inverse)
-        values = np.concatenate([sample - bias, last]) + zero
+        sample = rounded(steps(points))
+        interpolated_middle = rounded((steps(following) + sample) / kind(2))
+        error = interpolated_middle - rounded(steps(points + step / kind(2)))
+        last = rounded(steps(np.asarray([high], kind)))
+        values = np.concatenate([sample - rounded(error / kind(2)), last])
     return np.clip(np.nan_to_num(values), -32768, 32767).astype(np.int16)
 
 
@@ -59,5 +57,7 @@ def by_interpolation(x: Operand, out: Quantization, function: Callable[[Any], An
     q = require_scalar(x)
     scale = np.float32(q.scales[0])
     low, high = scale * np.float32(-32768 - zero_of(q)), scale * np.float32(32767 - zero_of(q))
-    table = interpolation_table(function, float(low), float(high), float(out.scales[0]), zero_of(out), np.float32)
+    least, greatest = (out.scales[0] * np.float32(n - zero_of(out)) for n in (-32768, 32767))
+    factor = np.float32(65536) / (greatest - least)
+    table = interpolation_table(function, float(low), float(high), float(factor), "float32")
     return cast(interpolated(x.value, table), "int16")

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ....deferred import np
 from ....ir import TupleGetItem
 from ...onnx.arithmetic import cast
+from ...onnx.operators.distinct_slices import head
 from ...onnx.value import Value, apply
 from ..operator import Operand, Result, TfliteOperator, tflite_operator
 
@@ -178,10 +179,7 @@ class Unique(TfliteOperator):
     def convert(self, x: Operand, *, idx_out_type: int = 0) -> Result:
         whole = x.call("unique", sorted=False, return_counts=False)
         distinct, places, count = (Value.of(TupleGetItem(whole.expr, i)) for i in (0, 2, 3))
-        cut = distinct.call(
-            "dyn.strided_slice",
-            *(Value.constant(np.zeros(1, np.int64)), cast(count, "int64"), Value.constant(np.ones(1, np.int64))),
-        )
+        cut = head(distinct, cast(count, "int64"))
         return [cut, cast(places, self.outputs[1].dtype)]
 
 

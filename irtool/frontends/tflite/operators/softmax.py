@@ -88,7 +88,7 @@ class L2Normalization(TfliteOperator):
         if fused_activation_function:
             raise self.refuse(f"fused_activation_function={fused_activation_function}")
         if x.q is not None and self.is_quantized:
-            from ..l2_norm import normalized
+            from .l2_norm import normalized
 
             return normalized(x)
         squares = apply("multiply", x.value, x.value).call("sum", axis=[-1], keepdims=True).call("sqrt")

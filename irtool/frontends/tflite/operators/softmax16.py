@@ -13,8 +13,8 @@ from ..table16 import interpolated, interpolation_table
 def softmax(x: Operand, beta: float) -> Value:
     """Softmax along the last axis, 15 bits behind the point."""
     scale = float(require_scalar(x).scales[0] * np.float32(beta)) / (10.0 / 65535.0)
-    powers = interpolation_table(np.exp, -10.0, 0.0)
-    reciprocals = interpolation_table(lambda r: 1 / (1 + r), 0.0, 1.0)
+    powers = interpolation_table(np.exp, -10.0, 0.0, 32768)
+    reciprocals = interpolation_table(lambda r: 1 / (1 + r), 0.0, 1.0, 32768)
     wide = cast(x.value, "int32")
     below = apply("subtract", wide, wide.call("max", axis=[-1], keepdims=True))
     places = limited(plus(rescaled(below, scale), 32767), -32768, 32767)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from ....deferred import np
+from ...onnx.arithmetic import cast
 from ...onnx.value import Value, apply
 from ..operator import FLOATS, Operand, Result, TfliteOperator, tflite_operator
-from ..quantities import by_table, correct, require_scalar, table_of_reals, zero_of
+from ..quantities import by_table, correct, offset, require_scalar, rescaled, stored, table_of_reals, zero_of
 from ..table16 import by_interpolation
 
 _REAL = {
@@ -34,6 +35,14 @@ class Unary(TfliteOperator):
         name = self.node.op_type
         if x.q is None or not self.is_quantized or x.dtype not in ("int8", "uint8", "int16"):
             return x.call(_REAL[name])
+        if name == "SQRT":
+            return self._root(x)
+        if name == "ABS" and x.dtype == "int16":
+            own = require_scalar(x)
+            size = offset(x).call("abs")
+            if own.scales[0] != self.out_q.scales[0]:
+                size = rescaled(size, float(own.scales[0] / self.out_q.scales[0]))
+            return stored(size, self.out_q, x.dtype)
         if x.dtype == "int16":
             return by_interpolation(x, self.out_q, self._function(x))
         if name == "ABS":
@@ -44,6 +53,13 @@ class Unary(TfliteOperator):
             return by_table(x, x.dtype, lambda i: inverse_roots(i, require_scalar(x), self.out_q, x.dtype))
         return table_of_reals(x, self.out_q, x.dtype, self._function(x))
 
+    def _root(self, x: Operand) -> Value:
+        """The root in float32, cut to an integer."""
+        scale, step = (Value.constant(np.float32(q.scales[0])) for q in (require_scalar(x), self.out_q))
+        real = apply("multiply", cast(offset(x), "float32"), scale)
+        root = apply("divide", apply("maximum", real, Value.constant(np.float32(0))).call("sqrt"), step)
+        return stored(cast(root, "int32"), self.out_q, x.dtype)
+
     def _function(self, x: Operand) -> Callable[[Any], Any]:
         """The function of real numbers."""
         name = self.node.op_type
@@ -53,7 +69,6 @@ class Unary(TfliteOperator):
         functions: dict[str, Callable[[Any], Any]] = {
             "EXP": correct(np.exp),
             "LOG": lambda r: np.where(r <= 0, low, correct(np.log)(np.where(r <= 0, 1, r))),
-            "SQRT": lambda r: np.sqrt(np.maximum(r, 0)),
             "RSQRT": lambda r: np.where(r <= 0, high, 1 / np.sqrt(np.where(r <= 0, 1, r))),
             "SIN": np.sin,
             "COS": np.cos,
