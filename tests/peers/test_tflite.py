@@ -54,5 +54,5 @@ def test_operators_agree(operator: str, seed: int) -> None:
         except (RuntimeError, ValueError):
             continue  # no kernel takes that
         for compiled in (False, True):
-            lacking = difference(outputs_of(case.model, case.inputs, compiled), expected, case.exact)
+            lacking = difference(outputs_of(case.model, case.inputs, compiled), expected, case.exact, case.tolerance)
             assert not lacking, f"{case.name}, compiled={compiled}: {lacking}"

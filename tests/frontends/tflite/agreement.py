@@ -8,20 +8,25 @@ from typing import Any
 import numpy as np
 
 import irtool
+from irtool.ir.tensor_names import state_outputs
 
 
 def outputs_of(model: bytes, inputs: Sequence[np.ndarray], compiled: bool = False) -> list[np.ndarray]:
-    """The outputs by the interpreter, or by compiled C."""
+    """The outputs by the interpreter, or by compiled C; of a model with states those of the first call, without the states."""
     module, params = irtool.from_tflite(model)
-    named = {p.name: a for p, a in zip(module["main"].params, inputs, strict=False)}
+    main = module["main"]
+    states = {p.name: np.zeros(p.type_annotation.shape, p.type_annotation.dtype) for p in state_outputs(main)}
+    named = {p.name: a for p, a in zip(main.params, inputs, strict=False)}
     if compiled:
-        outputs = irtool.build(module, params, opt_level=3, cflags="-O1").run(named)
+        artifact = irtool.build(module, params, opt_level=3, cflags="-O1")
+        outputs = artifact.instance().step(named) if states else artifact.run(named)
     else:
-        outputs = irtool.evaluate(module, {**named, **params})
-    return list(outputs) if isinstance(outputs, tuple | list) else [outputs]
+        outputs = irtool.evaluate(module, {**named, **states, **params})
+    results = list(outputs) if isinstance(outputs, tuple | list) else [outputs]
+    return results[: len(results) - (0 if compiled else len(states))]
 
 
-def difference(results: Sequence[Any], expected: Sequence[np.ndarray], exact: bool) -> str:
+def difference(results: Sequence[Any], expected: Sequence[np.ndarray], exact: bool, tolerance: float = 1e-5) -> str:
     """The first way in which results differ from those expected; empty if they agree."""
     if len(results) != len(expected):
         return f"{len(results)} outputs, not {len(expected)}"
@@ -32,6 +37,6 @@ def difference(results: Sequence[Any], expected: Sequence[np.ndarray], exact: bo
         if exact and r.tobytes() != e.tobytes():
             place = tuple(np.argwhere((r != e) & ~((r != r) & (e != e)))[0])
             return f"{(r != e).sum()} of {r.size} elements differ, the first of them {r[place]}, not {e[place]}"
-        if not exact and not np.allclose(r, e, rtol=1e-5, atol=1e-5, equal_nan=True):
+        if not exact and not np.allclose(r, e, rtol=tolerance, atol=tolerance, equal_nan=True):
             return f"real numbers differ by {np.abs(r.astype('float64') - e).max():.3g}"
     return ""

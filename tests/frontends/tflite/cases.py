@@ -22,6 +22,7 @@ class Case:
         operator: the name of its operator.
         variant: what it is an example of: the element type, and more where there are several.
         exact: whether the result is to be equal bit by bit.
+        tolerance: the most by which other results may differ, beside as much of their size.
     """
 
     operator: str
@@ -29,6 +30,7 @@ class Case:
     model: bytes
     inputs: list[np.ndarray]
     exact: bool
+    tolerance: float = 1e-5
 
     @property
     def name(self) -> str:
@@ -51,6 +53,8 @@ class Drawing:
         self.version = 1
         self.graphs: list[Graph] = []
         self.exact = dtype not in ("float32", "float16")
+        self.tolerance = 1e-5
+        self.variant = ""
 
     def integer(self, low: int, high: int) -> int:
         """An integer between two, both included."""
@@ -150,7 +154,7 @@ def draws(operators: str, dtypes: str) -> Callable[[Draw], Draw]:
 
 def cases(seed: int, only: str = "") -> Iterator[Case]:
     """One case for each operator and type, the same ones for the same seed; `only` those whose names begin so."""
-    from . import draws_more, draws_stablehlo, draws_usual  # noqa: F401  # they file their functions
+    from . import draws_more, draws_recurrent, draws_stablehlo, draws_usual  # noqa: F401  # they file their functions
 
     for operator, variant, draw in _DRAWS:
         name = f"{operator} {variant}"
@@ -159,11 +163,11 @@ def cases(seed: int, only: str = "") -> Iterator[Case]:
         d = Drawing(operator, variant.split("/")[0], np.random.default_rng([seed, zlib.crc32(name.encode())]))
         d.variant = variant.partition("/")[2]
         draw(d)
-        yield Case(operator, variant, d.model(), d.data, d.exact)
+        yield Case(operator, variant, d.model(), d.data, d.exact, d.tolerance)
 
 
 def operators() -> list[str]:
     """The operators of which there are cases."""
-    from . import draws_more, draws_stablehlo, draws_usual  # noqa: F401
+    from . import draws_more, draws_recurrent, draws_stablehlo, draws_usual  # noqa: F401
 
     return list(dict.fromkeys(o for o, _, _ in _DRAWS))

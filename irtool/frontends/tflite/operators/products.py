@@ -74,6 +74,13 @@ class FullyConnected(TfliteOperator):
         return apply("qnn.dense", flat, w.value, *zeros, one, one, units=w.shape[0], out_dtype="int32")
 
 
+def centred(x: Operand, w: Operand) -> Value:
+    """The sums of the products of rows with the rows of weights, without the zero point of the first, in int32."""
+    one = Value.constant(np.float32(1))
+    zeros = number(zero_of(require_scalar(x))), number(0)
+    return apply("qnn.dense", x.value, w.value, *zeros, one, one, units=w.shape[0], out_dtype="int32")
+
+
 @tflite_operator("BATCH_MATMUL")
 class BatchMatMul(TfliteOperator):
     """Products of matrices, all axes but the last two broadcast."""
