@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from ....ir import If, Tuple, TupleGetItem
+from ....ir import Expr, If, Tuple, TupleGetItem
 from ...onnx.loops import LoopSpec, Turn, build_loop
 from ...onnx.value import Value
 from ..operator import Operand, Result, TfliteOperator, tflite_operator
@@ -34,8 +34,8 @@ class Branch(TfliteOperator):
         return whole if len(then) == 1 else [TupleGetItem(whole.expr, i) for i in range(len(then))]
 
 
-def _together(values: Sequence[Value]) -> Tuple:
-    return values[0].expr if len(values) == 1 else Tuple(tuple(v.expr for v in values))  # type: ignore[return-value]
+def _together(values: Sequence[Value]) -> Expr:
+    return values[0].expr if len(values) == 1 else Tuple(tuple(v.expr for v in values))
 
 
 @tflite_operator("WHILE")

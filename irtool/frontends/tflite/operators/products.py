@@ -109,7 +109,7 @@ class BatchMatMul(TfliteOperator):
         out = out.call("reshape", newshape=[*batch, rows, columns])
         if not quantized:
             return out
-        factor = float(a.q.scales[0] * require_scalar(b).scales[0] / self.out_q.scales[0])  # type: ignore[union-attr]
+        factor = float(require_scalar(a).scales[0] * require_scalar(b).scales[0] / self.out_q.scales[0])
         if wide == "int64":
             factor = scale_of(require_scalar(a)) * scale_of(require_scalar(b)) / scale_of(self.out_q)
             return stored(wide_rescaled(out, factor), self.out_q, self.outputs[0].dtype)

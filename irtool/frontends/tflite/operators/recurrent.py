@@ -189,7 +189,7 @@ class Lstm:
 
 
 def clipped(x: Value, limit: float) -> Value:
-    """Numbers limited to both sides of zero; a limit of 0 is none."""
+    """Numbers limited to both sides of zero; a limit of 0 stands for none."""
     return x.call("clip", a_min=-limit, a_max=limit) if limit > 0 else x
 
 
