@@ -65,6 +65,26 @@ def rescaled(x: Value, factors: float | Sequence[float], axis: int = -1) -> Valu
     return apply("qnn.rescale", x, Value.constant(multipliers), Value.constant(shifts), axis=axis)
 
 
+def rescaled_once(x: Value, factors: Sequence[float], axis: int) -> Value:
+    """Integers times real factors, one for each element of an axis, in int32: rounded once, a half up, as dense layers are."""
+    pairs = [multiplier_and_shift(float(f)) for f in factors]
+    multipliers, left, right = (
+        Value.constant(np.array(p, np.int32))
+        for p in ([m for m, _ in pairs], [max(s, 0) for _, s in pairs], [max(-s, 0) for _, s in pairs])
+    )
+    steps = apply(
+        "fixed_point_multiply_per_axis",
+        x,
+        multipliers,
+        left,
+        right,
+        is_lshift_required=any(s > 0 for _, s in pairs),
+        is_rshift_required=True,
+        axes=[axis],
+    )
+    return cast(steps, "int32")
+
+
 def offset(x: Operand) -> Value:
     """The integers minus the zero point, in int32."""
     return plus(cast(x.value, "int32"), -zero_of(require_scalar(x)))

@@ -84,7 +84,7 @@ def logic(d: Drawing) -> None:
 
 @draws("SELECT SELECT_V2", "float32 int32 int8 bool int64 int16")
 def select(d: Drawing) -> None:
-    shape = d.shape(d.integer(1, 4))
+    shape = tuple(n + 1 for n in d.shape(d.integer(1, 4)))
     rows = d.operator == "SELECT" and d.choice(True, False) and len(shape) > 1
     d.input(shape[:1] if rows else shape, "bool")
     x = d.input(shape)

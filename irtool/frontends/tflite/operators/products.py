@@ -10,7 +10,17 @@ from ...onnx.arithmetic import cast
 from ...onnx.value import Value, apply
 from ..activations import activated, activation_name
 from ..operator import EIGHT_BITS, FLOATS, Operand, Result, TfliteOperator, tflite_operator
-from ..quantities import activation_range, number, offset, require_scalar, rescaled, scale_of, stored, zero_of
+from ..quantities import (
+    activation_range,
+    number,
+    offset,
+    require_scalar,
+    rescaled,
+    rescaled_once,
+    scale_of,
+    stored,
+    zero_of,
+)
 from ..wide import wide_rescaled
 from .convolution import offset_weights, real_weights, sum_dtype
 
@@ -52,8 +62,7 @@ class FullyConnected(TfliteOperator):
         factors = self._factors(x, w)
         dtype = self.outputs[0].dtype
         low, high = activation_range(activation_name(fused_activation_function), self.out_q, dtype)
-        steps = wide_rescaled(sums, factors, 1) if sums.dtype == "int64" else rescaled(sums, factors, 1)
-        y = stored(steps, self.out_q, dtype, low, high)
+        y = stored(rescaled_once(sums, factors, 1), self.out_q, dtype, low, high)
         return y if form == [rows, units] else y.call("reshape", newshape=form)
 
     def _factors(self, x: Operand, w: Operand) -> list[float]:
@@ -61,7 +70,7 @@ class FullyConnected(TfliteOperator):
         assert w.q is not None
         own = require_scalar(x).scales[0]
         if w.q.is_scalar:
-            return [float(np.float32(own * w.q.scales[0])) / scale_of(self.out_q)]
+            return [float(np.float32(own * w.q.scales[0])) / scale_of(self.out_q)] * w.shape[0]
         return [float(own) * float(s) / scale_of(self.out_q) for s in w.q.scales]
 
     def _sums(self, flat: Value, x: Operand, w: Operand, dtype: str) -> Value:
