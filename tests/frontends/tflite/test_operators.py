@@ -144,3 +144,49 @@ def test_c_and_the_interpreter_agree_bit_by_bit(name: str) -> None:
         results, compiled = outputs_of(case.model, case.inputs), outputs_of(case.model, case.inputs, True)
         for r, c in zip(results, compiled, strict=False):
             assert np.array_equal(r, c)
+
+
+def test_a_loop_whose_extents_change_is_written_out() -> None:
+    """The list of rows that a loop of Keras makes: at each turn the rows before, a new one, and those behind."""
+    first = [Tensor("i", (), "int32"), Tensor("rows", (3, 2))]
+    cond = Graph(
+        [*first, Tensor("limit", (), "int32", 3), Tensor("t", (), "bool")],
+        [Op("LESS", [0, 2], [3], {}, "LessOptions")],
+        [0, 1],
+        [3],
+        "cond",
+    )
+    zeros, shape = Tensor("zeros", (2,), "int32", [0, 0]), Tensor("one", (1,), "int32", [1])
+    inner = [
+        *first,
+        Tensor("step", (), "int32", 1),
+        shape,
+        Tensor("rest", (1,), "int32", [-1]),
+        zeros,
+        Tensor("j", (), "int32"),
+        Tensor("n", (1,), "int32"),
+        Tensor("size", (2,), "int32"),
+        Tensor("before", ()),
+        Tensor("new", (1, 2), "float32", [[7, 8]]),
+        Tensor("m", (1,), "int32"),
+        Tensor("zero", (1,), "int32", [0]),
+        Tensor("place", (2,), "int32"),
+        Tensor("ends", (2,), "int32", [-1, -1]),
+        Tensor("behind", ()),
+        Tensor("all", (3, 2)),
+    ]
+    ops = [
+        Op("ADD", [0, 2], [6], {}, "AddOptions"),
+        Op("RESHAPE", [0, 3], [7]),
+        Op("CONCATENATION", [7, 4], [8], {"Axis": 0}, "ConcatenationOptions"),
+        Op("SLICE", [1, 5, 8], [9]),
+        Op("RESHAPE", [6, 3], [11]),
+        Op("CONCATENATION", [11, 12], [13], {"Axis": 0}, "ConcatenationOptions"),
+        Op("SLICE", [1, 13, 14], [15]),
+        Op("CONCATENATION", [9, 10, 15], [16], {"Axis": 0}, "ConcatenationOptions"),
+    ]
+    body = Graph(inner, ops, [0, 1], [6, 16], "body")
+    tensors = [Tensor("i", (), "int32", 1), Tensor("rows", (3, 2)), Tensor("n", (), "int32"), Tensor("y", (3, 2))]
+    op = Op("WHILE", [0, 1], [2, 3], {"CondSubgraphIndex": 1, "BodySubgraphIndex": 2}, "WhileOptions")
+    n, y = both(tensors, op, np.ones((3, 2), np.float32), graphs=(cond, body))
+    assert n == 3 and y.tolist() == [[1, 1], [7, 8], [7, 8]]

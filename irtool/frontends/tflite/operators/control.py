@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from ....diagnostics import IrError
 from ....ir import Expr, If, Tuple, TupleGetItem
 from ...onnx.loops import LoopSpec, Turn, build_loop
 from ...onnx.value import Value
@@ -38,6 +39,10 @@ def _together(values: Sequence[Value]) -> Expr:
     return values[0].expr if len(values) == 1 else Tuple(tuple(v.expr for v in values))
 
 
+_MOST_TURNS = 1 << 9
+"""Turns of a loop that is written out."""
+
+
 @tflite_operator("WHILE")
 class While(TfliteOperator):
     """A subgraph that runs as long as another gives true; its outputs are its inputs in the next turn."""
@@ -56,7 +61,26 @@ class While(TfliteOperator):
             after = self.graph.converted(body_subgraph_index, handed, place)
             return Turn(after, (), asked(after))
 
-        return build_loop(self.graph.functions, LoopSpec(None, asked(first), first, turn))
+        try:
+            return build_loop(self.graph.functions, LoopSpec(None, asked(first), first, turn))
+        except IrError:
+            # Extents may change from turn to turn, as where a list of rows is cut at the number of the turn.
+            written = self._written_out(first, asked)
+            if written is None:
+                raise
+            return written
+
+    def _written_out(self, first: Sequence[Value], asked: Callable[[Sequence[Value]], Value]) -> list[Value] | None:
+        """The turns in a row, each with its numbers; None if the run decides how many there are."""
+        values = list(first)
+        for _ in range(_MOST_TURNS):
+            test = asked(values)
+            if test.known is None or test.parameter:
+                return None
+            if not test.known.reshape(-1)[0]:
+                return values
+            values = self.graph.converted(self.node.options.get("body_subgraph_index", 0), values, self.node.place)
+        return None
 
 
 @tflite_operator("CALL")
