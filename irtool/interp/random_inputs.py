@@ -13,8 +13,11 @@ from typing import Any
 from ..deferred import np
 from ..diagnostics import IrError, Span
 from ..ir import Function, Module, RefType, TensorType, TupleType, Type
+from ..ir.conversion import marked
 from ..ir.dtypes import numpy_dtype
 from ..ir.example_shapes import example_shape
+from ..ir.narrow import LIMITS, NARROW
+from ..ir.ndarray import storage
 from ..ops.typical import Range, Typical
 from ..symbolic_int import bound
 from ..trampoline import trampoline
@@ -47,6 +50,10 @@ class RandomTensor:
 
     def values(self) -> Any:
         """The array, of the dtype."""
+        if self.dtype in NARROW:
+            low, high = LIMITS[self.dtype]
+            numbers = np.random.RandomState(self.seed).randint(low, high + 1, self.shape)
+            return marked(np.asarray(numbers).astype(storage(self.dtype)), self.dtype)
         drawn = self.typical.draw(np.random.RandomState(self.seed), self.shape, self.dtype)
         return np.asarray(drawn).astype(numpy_dtype(self.dtype))
 

@@ -11,6 +11,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError
+from irtool.interp.random_inputs import random_inputs
 from irtool.ir import Constant, Function, Module, TensorType, Var
 from irtool.ir.conversion import dtype_name, marked
 from irtool.ir.narrow import LIMITS, NARROW, pack, pack_rows, unpack
@@ -129,3 +130,14 @@ def test_only_constants_are_compiled() -> None:
     constant = Constant(elements("int4", 4), "int4")
     with pytest.raises(IrError, match="int4 cannot be compiled to C"):
         irtool.build(Module({"main": Function((), call("add", constant, constant))}))
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_random_parameters(dtype: str) -> None:
+    w = Var("w", TensorType((64, 8), dtype))
+    body = call("qnn.dequantize_blocks", w, Constant(np.ones((64, 1), "float32")), Constant(np.asarray(0, "int32")))
+    module = irtool.infer_types(Module({"main": Function((w,), body)}))
+    (value,) = random_inputs(module["main"], 0, module)
+    assert dtype_name(value) == dtype
+    assert (value.min(), value.max()) == LIMITS[dtype]
+    np.testing.assert_array_equal(irtool.evaluate(module, [value]), value.astype("float32"))
