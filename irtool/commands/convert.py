@@ -16,7 +16,7 @@ from .regular_expression import pattern
 from .verbosity import is_quiet
 from .wrong_usage import Command, WrongUsage
 
-_TEXT = (".relay", ".txt", ".onnx", ".onnxtxt")
+_TEXT = (".relay", ".txt", ".onnx", ".onnxtxt", ".tflite")
 _ENDINGS = (".npz", ".params", ".safetensors")
 
 

@@ -8,6 +8,7 @@ from ...deferred import np
 from ...ops.qnn.fixed_point import limits
 from ..onnx.arithmetic import cast
 from ..onnx.value import Value, apply
+from .fixed_point import divided, doubled_product
 from .model import Quantization
 from .operator import Operand
 from .quantities import multiplier_and_shift, number, offset, require_scalar, zero_of
@@ -58,11 +59,11 @@ def quotient(a: Operand, b: Operand, factor: float) -> Value:
     heads = [31 - _sign_free_bits(i - own_zero) for i in range(own_low, own_high + 1)]
     head = _lookup(heads, apply("add", cast(a.value, "int32"), number(-own_low)))
     wide = apply("left_shift", cast(dividend, "int64"), cast(head, "int64"))
-    unscaled = _doubled_high_product(wide, inverses_at)
+    unscaled = doubled_product(wide, inverses_at)
     total = apply("subtract", apply("subtract", number(out_shift), behind), head)
-    scaled = _doubled_high_product(unscaled, Value.constant(np.int64(multiplier)))
+    scaled = doubled_product(unscaled, Value.constant(np.int64(multiplier)))
     right = cast(apply("negative", total), "int64")
-    return cast(_rounded_shift(scaled, right), "int32")
+    return cast(divided(scaled, right), "int32")
 
 
 def _sign_free_bits(x: int) -> int:
@@ -72,19 +73,6 @@ def _sign_free_bits(x: int) -> int:
 
 def _lookup(table: list[int], places: Value) -> Value:
     return apply("take", Value.constant(np.array(table, np.int32)), places, axis=0, mode="fast")
-
-
-def _doubled_high_product(a: Value, b: Value) -> Value:
-    half, bits = Value.constant(np.int64(1 << 30)), Value.constant(np.int64(31))
-    return apply("right_shift", apply("add", apply("multiply", a, b), half), bits)
-
-
-def _rounded_shift(x: Value, bits: Value) -> Value:
-    one, zero = Value.constant(np.int64(1)), Value.constant(np.int64(0))
-    half = apply("right_shift", apply("left_shift", one, bits), one)
-    is_less = apply("logical_and", apply("less", x, zero), apply("greater", bits, zero))
-    less = apply("where", is_less, one, zero)
-    return apply("right_shift", apply("subtract", apply("add", x, half), less), bits)
 
 
 def inverse_roots(i: Any, own: Quantization, out: Quantization, dtype: str) -> Any:

@@ -34,7 +34,7 @@ class State:
     first: np.ndarray
 
 
-_MOST_CONVERTED = 1 << 16
+_MOST_CONVERTED = 1 << 15
 """Operators of subgraphs that calls may become, all together: each branch and each loop converts its subgraphs."""
 
 

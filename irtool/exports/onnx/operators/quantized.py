@@ -228,6 +228,26 @@ def fixed_point_multiply_per_axis(s: OnnxSite) -> Value:
     return s.cast(s.where(nothing, s.constant(0, "int64"), shifted), s.out.dtype)
 
 
+@decomposed("products and shifts in `int64`, rounded twice", "qnn.rescale")
+def rescale(s: OnnxSite) -> Value:
+    x, multiplier, shift = s.inputs
+    rank = len(s.tensor(0).shape)
+    axis = s.attrs.axis % rank if rank else 0
+    factor, places = (
+        along(s, s.cast(v, "int64"), axis, rank) if s.dims(i) else s.cast(v, "int64")
+        for i, v in ((1, multiplier), (2, shift))
+    )
+    zero, one = s.constant(0, "int64"), s.constant(1, "int64")
+    left = s.node("Max", places, zero)
+    right = s.node("Min", s.node("Max", s.sub(zero, places), zero), s.constant(31, "int64"))
+    product = s.mul(s.mul(s.cast(x, "int64"), _power(s, left)), factor)
+    high = floor_divided(s, s.add(product, s.constant(1 << 30, "int64")), s.constant(1 << 31, "int64"))
+    divisor = _power(s, right)
+    half = floor_divided(s, divisor, s.constant(2, "int64"))
+    less = s.where(s.compare("Less", high, zero), s.node("Min", right, one), zero)
+    return s.cast(floor_divided(s, s.sub(s.add(high, half), less), divisor), "int32")
+
+
 def _power(s: OnnxSite, exponent: Value) -> Value:
     shifted = s.node("BitShift", s.constant(1, "uint64"), s.cast(exponent, "uint64"), direction="LEFT")
     return s.cast(shifted, "int64")

@@ -57,7 +57,9 @@ class LogSoftmax(TfliteOperator):
             return x.call("nn.log_softmax", axis=-1)
         if x.dtype == "uint8":
             return self._bytes(x)
-        raise self.refuse("elements of int8 (the kernel's logarithm in fixed point is not written)")
+        from .log_softmax import log_softmax
+
+        return log_softmax(x)
 
     def _bytes(self, x: Operand) -> Value:
         """Exponentials by a table of the distance from the largest element, in float32."""
