@@ -11,8 +11,13 @@ from .model import Tensor
 from .sparse import dense_array
 
 _ITEM_BYTES = {"bool": 1, "bfloat16": 2}
-WITHOUT_FORM = ("string", "resource", "variant", "complex64", "complex128")
-"""Element types that Relay does not have."""
+
+
+def has_form(dtype: str) -> bool:
+    """True for an element type that Relay has, or holds in another one."""
+    return dtype in ("bool", "bfloat16", "float16", "float32", "float64", "int4") or (
+        dtype.startswith(("int", "uint")) and dtype.lstrip("uint") in ("8", "16", "32", "64")
+    )
 
 
 def constant_array(tensor: Tensor) -> tuple[np.ndarray, str]:
@@ -21,7 +26,7 @@ def constant_array(tensor: Tensor) -> tuple[np.ndarray, str]:
     Raises IrError for data of another size than the shape says, and for a type that Relay does not have.
     """
     assert tensor.data is not None
-    if tensor.dtype in WITHOUT_FORM or not (tensor.dtype in _ITEM_BYTES or tensor.dtype == "int4" or _is_plain(tensor)):
+    if not has_form(tensor.dtype):
         raise IrError(
             f"the constant {tensor.name} is of {tensor.dtype}, which Relay does not have", code=UnsupportedNode
         )
@@ -42,11 +47,6 @@ def constant_array(tensor: Tensor) -> tuple[np.ndarray, str]:
     return np.frombuffer(tensor.data, np.dtype(stored).newbyteorder("<")).astype(stored, copy=False).reshape(
         tensor.shape
     ), tensor.dtype
-
-
-def _is_plain(tensor: Tensor) -> bool:
-    """True for an element type that numpy has."""
-    return tensor.dtype in ("float16", "float32", "float64") or tensor.dtype.startswith(("int", "uint"))
 
 
 def _unpacked(tensor: Tensor, count: int) -> np.ndarray:

@@ -136,7 +136,8 @@ class GraphImporter:
 
     def _results(self, operator: TfliteOperator, inputs: Sequence[Operand | None]) -> list[Value]:
         try:
-            results = operator.results(inputs)
+            with np.errstate(all="ignore"):  # scales and constants of a damaged file may be any numbers, too
+                results = operator.results(inputs)
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             # Attributes and constants of a damaged file may be any numbers.
             reason = " ".join(str(error).split())[:200] or type(error).__name__

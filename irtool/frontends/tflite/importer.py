@@ -18,7 +18,7 @@ from ..onnx.mistakes import DamagedModel, UnsupportedNode
 from ..onnx.names import RelayNames
 from ..onnx.program import Functions
 from ..onnx.value import Value
-from .constants import WITHOUT_FORM, constant_array
+from .constants import constant_array, has_form
 from .graph import Failures, GraphImporter
 from .model import Model, Operator, Tensor
 from .read import read_model
@@ -106,7 +106,7 @@ class _Importer:
         self.done = 0
 
     def _type(self, tensor: Tensor, shapes: Mapping[str, Sequence[int]]) -> TensorType:
-        if tensor.dtype in WITHOUT_FORM:
+        if not has_form(tensor.dtype):
             message = f"the input {tensor.name} is of {tensor.dtype}, which Relay does not have"
             raise IrError(message, filename=self.model.name, code=UnsupportedNode)
         shape = tuple(shapes.get(tensor.name, tensor.shape))
@@ -162,7 +162,7 @@ class _Importer:
         count = 1
         for d in tensor.shape:
             count *= d
-        if tensor.dtype in WITHOUT_FORM or count <= 1:
+        if not has_form(tensor.dtype) or count <= 1:
             return False
         return count > _SMALL or tensor.dtype not in ("int32", "int64", "bool")
 

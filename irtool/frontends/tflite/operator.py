@@ -202,11 +202,17 @@ class TfliteOperator(Plugin):
         return values[: len(self.outputs)]
 
 
+LEAST_SCALE = 2.0**-60
+"""Scales are larger, so that their products and quotients are numbers of float32; and less than its reciprocal."""
+
+
 def require_quantization(tensor: Tensor) -> Quantization:
     """The one scale and zero point of a tensor. Raises IrError if it has none, or several."""
     q = tensor.quantization
     if q is None:
         raise IrError(f"the tensor {tensor.name} of {tensor.dtype} has no scale", code=DamagedModel)
+    if not LEAST_SCALE < q.scales[0] < 1 / LEAST_SCALE:
+        raise IrError(f"the tensor {tensor.name} has the scale {q.scales[0]}", code=DamagedModel)
     if not q.is_scalar:
         raise IrError(f"the tensor {tensor.name} has {len(q.scales)} scales, not one", code=UnsupportedNode)
     return q

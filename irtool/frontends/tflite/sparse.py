@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from typing import Any
 
 from ...deferred import np
@@ -22,7 +23,7 @@ def dense_array(tensor: Tensor) -> tuple[np.ndarray, str]:
         raise IrError(f"the sparse constant {tensor.name} has the shape {tensor.shape}", code=UnsupportedNode)
     try:
         return _dense(tensor), tensor.dtype
-    except (IndexError, ValueError, TypeError, AttributeError) as error:
+    except (IndexError, ValueError, TypeError, AttributeError, struct.error) as error:
         raise IrError(f"the sparse constant {tensor.name} is damaged: {error}", code=DamagedModel) from None
 
 

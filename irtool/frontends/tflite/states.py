@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from ...deferred import np
 from ...diagnostics import IrError, Span
 from ...ir import TensorType, Var
+from ..onnx.memory_limit import require_room
 from ..onnx.mistakes import DamagedModel, UnsupportedNode
 from ..onnx.names import RelayNames
 from ..onnx.value import Value
+from .constants import has_form
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +84,9 @@ class States:
     def _state(self, key: str, t: TensorType) -> State:
         state = self.all.get(key)
         if state is None:
+            if not has_form(t.dtype):
+                raise IrError(f"the variable {key} is of {t.dtype}, which Relay does not have", code=UnsupportedNode)
+            require_room(t.static_shape, f"the variable {key}")
             if self.depth:
                 raise IrError(f"the variable {key} is read in a branch or a loop", code=UnsupportedNode)
             first = self.firsts.get(key)

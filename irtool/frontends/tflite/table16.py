@@ -58,6 +58,6 @@ def by_interpolation(x: Operand, out: Quantization, function: Callable[[Any], An
     scale = np.float32(q.scales[0])
     low, high = scale * np.float32(-32768 - zero_of(q)), scale * np.float32(32767 - zero_of(q))
     least, greatest = (out.scales[0] * np.float32(n - zero_of(out)) for n in (-32768, 32767))
-    factor = np.float32(65536) / (greatest - least)
+    factor = np.float32(65536) / max(greatest - least, np.finfo("float32").tiny)
     table = interpolation_table(function, float(low), float(high), float(factor), "float32")
     return cast(interpolated(x.value, table), "int16")

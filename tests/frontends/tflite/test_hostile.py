@@ -150,3 +150,48 @@ def test_branches_that_double_at_each_level() -> None:
     graphs = [Graph(tensors, [branch], [0, 1], [2]), *(level(n) for n in range(1, 25)), last]
     with pytest.raises(IrError, match="in more ways than can be written out"):
         irtool.from_tflite(model_bytes(*graphs))
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes"),
+    [
+        (Op("MATRIX_DIAG", [0], [1], {}, "MatrixDiagOptions"), [(1 << 20,)]),
+        (
+            Op(
+                "AVERAGE_POOL_2D",
+                [0],
+                [1],
+                dict.fromkeys(("StrideW", "StrideH", "FilterWidth", "FilterHeight"), 1),
+                "Pool2DOptions",
+            ),
+            [(1, 1 << 14, 1 << 14, 1)],
+        ),
+        (Op("NON_MAX_SUPPRESSION_V4", [0, 2, 3, 4, 4], [1, 1], {}, "NonMaxSuppressionV4Options"), [(1 << 24, 4)]),
+        (Op("DYNAMIC_UPDATE_SLICE", [0, 0, 3], [1], {}, "DynamicUpdateSliceOptions"), [(1 << 24,)]),
+    ],
+)
+def test_arrays_that_shapes_ask_for(op: Op, shapes: list[tuple[int, ...]]) -> None:
+    """What an operator needs while it is converted has limits of its own, below those of tensors."""
+    kind = "int8" if op.name == "AVERAGE_POOL_2D" else "float32"
+    q = {"scale": 1.0} if kind == "int8" else {}
+    tensors = [
+        Tensor("x", shapes[0], kind, **q),
+        Tensor("y", (), kind, **q),
+        Tensor("s", (1 << 24,)),
+        Tensor("n", (), "int32", 1),
+        Tensor("t", (), "float32", 0.5),
+    ]
+    inputs = [i for i in dict.fromkeys(op.inputs) if i in (0, 2)]
+    tracemalloc.start()
+    try:
+        assert not imported(model_bytes(Graph(tensors, [op], inputs, op.outputs[:1])))
+        assert tracemalloc.get_traced_memory()[1] < MOST
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan"), float("inf"), 1e-40])
+def test_scales_that_are_no_positive_numbers(scale: float) -> None:
+    tensors = [Tensor("x", (2,), "int8", scale=scale), Tensor("y", (2,), "int8", scale=1.0)]
+    with pytest.raises(IrError, match="the tensor x has the scale"):
+        irtool.from_tflite(model_bytes(Graph(tensors, [Op("RELU", [0], [1], version=2)], [0], [1])))

@@ -11,6 +11,7 @@ from ...onnx.arithmetic import cast
 from ...onnx.operators.distinct_slices import head
 from ...onnx.value import Value, apply
 from ..operator import Operand, Result, TfliteOperator, tflite_operator
+from ..room import require_room
 
 
 @tflite_operator("GATHER")
@@ -54,6 +55,7 @@ class OneHot(TfliteOperator):
 
     def convert(self, indices: Operand, depth: Operand, on: Operand, off: Operand, *, axis: int = 0) -> Result:
         count = depth.value.number("the depth of ONE_HOT")
+        require_room(count, what="the depth of ONE_HOT")
         scalars = [v.value if not v.rank else v.call("reshape", newshape=[]) for v in (on, off)]
         place = indices.value.axis(axis, rank=indices.rank + 1)
         hot = Value.constant(np.arange(count, dtype=indices.dtype))
@@ -120,6 +122,7 @@ class MatrixDiag(TfliteOperator):
 
     def convert(self, x: Operand) -> Result:
         n = x.shape[-1]
+        require_room(n, n, what="the diagonal")
         eye = Value.constant(np.eye(n, dtype=bool))
         rows = x.call("expand_dims", axis=x.rank)
         return apply("where", eye, rows, Value.constant(np.zeros((), x.dtype)))
@@ -132,6 +135,7 @@ class MatrixSetDiag(TfliteOperator):
     def convert(self, x: Operand, diagonal: Operand) -> Result:
         h, w = x.shape[-2:]
         n = min(h, w)
+        require_room(h, w, what="the diagonal")
         rows = np.minimum(np.arange(h), n - 1)
         spread = diagonal.call("take", Value.constant(rows.astype(np.int32)), axis=diagonal.rank - 1)
         return apply("where", Value.constant(np.eye(h, w, dtype=bool)), spread.call("expand_dims", axis=-1), x.value)
@@ -151,6 +155,7 @@ class Segments(TfliteOperator):
         else:
             known = ids.array("the segments of SEGMENT_SUM")
             n = int(known.max()) + 1 if known.size else 0
+        require_room(n, what="the segments")
         name = self.node.op_type.rsplit("_", 1)[1]
         rows = math.prod(ids.shape)
         inner = list(x.shape[ids.rank :])

@@ -10,6 +10,7 @@ from ...onnx.value import Value, apply
 from ..activations import activated, activation_name
 from ..operator import EIGHT_BITS, FLOATS, Operand, Result, TfliteOperator, tflite_operator
 from ..quantities import activation_range, limited, number
+from ..room import require_room
 from ..windows import padding_of
 
 
@@ -65,6 +66,8 @@ class AveragePool(_Pool):
     def integers(self, x: Operand, attributes: dict[str, Any]) -> Value:
         window, strides, pads = attributes["pool_size"], attributes["strides"], attributes["padding"]
         channels = x.shape[3]
+        require_room(*x.shape[1:3], what="the numbers of elements of windows")
+        require_room(*window, channels, what="the window of a mean")
         counts = np.outer(*(_counts(x.shape[1 + i], window[i], strides[i], pads[i], pads[2 + i]) for i in (0, 1)))
         if window == x.shape[1:3] and not any(pads):
             sums = cast(x.value, "int32").call("sum", axis=[1, 2], keepdims=True)

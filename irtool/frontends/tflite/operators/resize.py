@@ -9,6 +9,7 @@ from ...onnx.arithmetic import cast
 from ...onnx.value import Value, apply
 from ..operator import Operand, Result, TfliteOperator, tflite_operator
 from ..quantities import number
+from ..room import require_room
 
 
 class _Resize(TfliteOperator):
@@ -17,6 +18,8 @@ class _Resize(TfliteOperator):
         out = size.ints("the size of a resize")
         if x.rank != 4 or len(out) != 2 or min(out) < 1:
             raise self.damaged(f"a tensor of the shape {x.shape} resized to {out}")
+        require_room(out[0], what="the rows of a resize")
+        require_room(out[1], what="the columns of a resize")
         return out[0], out[1]
 
 

@@ -142,7 +142,7 @@ class Split(TfliteOperator):
     def convert(self, axis: Operand, x: Operand, *, num_splits: int = 0) -> Result:
         place = x.value.axis(axis.value.number("the axis of SPLIT"))
         count = num_splits or len(self.outputs)
-        if count < 1 or x.shape[place] % count:
+        if count != len(self.outputs) or not count or x.shape[place] % count:
             raise self.damaged(f"{x.shape[place]} elements in {count} equal parts")
         return parts_of(x, [x.shape[place] // count] * count, place)
 

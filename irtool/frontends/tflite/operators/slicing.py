@@ -6,6 +6,7 @@ from ....deferred import np
 from ...onnx.value import Value, apply
 from ..operator import Operand, Result, TfliteOperator, tflite_operator
 from ..quantities import zero_of
+from ..room import require_room
 
 
 @tflite_operator("SLICE")
@@ -32,6 +33,7 @@ class Slice(TfliteOperator):
                 raise self.refuse("a size of -1 at a place that the run computes")
             if n == x.shape[axis]:
                 continue
+            require_room(n, what="the places of SLICE")
             start = begin.call("take", Value.constant(np.int32(axis)), axis=0, mode="fast")
             places = apply("add", Value.constant(np.arange(n, dtype=begin.dtype)), start)
             y = y.call("take", places, axis=axis)
@@ -102,6 +104,7 @@ class StridedSlice(TfliteOperator):
             if s > 0:
                 y = y.call("strided_slice", begin=[b], end=[max(e, b)], strides=[s], axes=[a])
             else:
+                require_room(lengths[a], what="the places of STRIDED_SLICE")
                 places = Value.constant(np.arange(b, e, s, dtype=np.int32))
                 y = y.call("take", places, axis=a, mode="fast")
         shape = [1 if a is None else lengths[a] for a in form]
@@ -137,6 +140,7 @@ class MirrorPad(TfliteOperator):
             if not (0 <= before <= most and 0 <= behind <= most):
                 raise self.damaged(f"paddings {before} and {behind} of {n} elements")
             if before or behind:
+                require_room(before + n + behind, what="the places of MIRROR_PAD")
                 first = range(before, 0, -1) if not mode else range(before - 1, -1, -1)
                 last = range(n - 2, n - 2 - behind, -1) if not mode else range(n - 1, n - 1 - behind, -1)
                 places = np.array([*first, *range(n), *last], np.int32)
@@ -151,6 +155,7 @@ class DynamicUpdateSlice(TfliteOperator):
     def convert(self, x: Operand, update: Operand, start: Operand) -> Result:
         if update.rank != x.rank or any(u > d for u, d in zip(update.shape, x.shape, strict=True)):
             raise self.damaged(f"a box of the shape {update.shape} in {x.shape}")
+        require_room(x.rank, *update.shape, what="the places of DYNAMIC_UPDATE_SLICE")
         most = np.array([d - u for d, u in zip(x.shape, update.shape, strict=True)], start.dtype)
         begin = apply(
             "maximum", apply("minimum", start.value, Value.constant(most)), Value.constant(np.zeros_like(most))

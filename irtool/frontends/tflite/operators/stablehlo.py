@@ -9,6 +9,7 @@ from ....ir import Tuple
 from ...onnx.arithmetic import cast
 from ...onnx.value import Value, apply
 from ..operator import Operand, Result, TfliteOperator, tflite_operator
+from ..room import require_room
 
 _BINARY = {
     "STABLEHLO_ADD": "add",
@@ -270,6 +271,7 @@ class DynamicSlice(TfliteOperator):
             raise self.damaged(f"{len(starts)} begins and {len(slice_sizes)} sizes for {x.rank} axes")
         y = x.value
         for axis, (start, n) in enumerate(zip(starts, slice_sizes, strict=True)):
+            require_room(n, what="the places of STABLEHLO_DYNAMIC_SLICE")
             first = start.value if not start.rank else start.call("reshape", newshape=[])
             most, least = (Value.constant(np.asarray(v, start.dtype)) for v in (x.shape[axis] - n, 0))
             first = apply("maximum", apply("minimum", first, most), least)

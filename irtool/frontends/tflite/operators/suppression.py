@@ -10,6 +10,7 @@ from ...onnx.arithmetic import cast
 from ...onnx.loops import LoopSpec, Turn, build_loop
 from ...onnx.value import Value, apply
 from ..operator import Operand, Result, TfliteOperator, tflite_operator
+from ..room import require_room
 
 
 @tflite_operator("NON_MAX_SUPPRESSION_V4", "NON_MAX_SUPPRESSION_V5")
@@ -32,6 +33,7 @@ class NonMaxSuppression(TfliteOperator):
         soft = float(sigma.array("the sigma").reshape(())) if sigma is not None else 0.0
         if boxes.rank != 2 or boxes.shape[1] != 4 or count < 0:
             raise self.damaged(f"boxes of the shape {boxes.shape}, {count} at most")
+        require_room(boxes.shape[0], what="the places of boxes")
         corners = [boxes.call("take", Value.constant(np.int32(k)), axis=1, mode="fast") for k in range(4)]
         top, bottom = _ordered(corners[0], corners[2])
         left, right = _ordered(corners[1], corners[3])
