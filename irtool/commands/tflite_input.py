@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from .mistakes import ClashingOptions
 from .param_facts import ParamFacts
 from .progress import progress_bar
 
@@ -50,7 +51,11 @@ class TfliteInput:
         from ..parser.params import ParameterFile
 
         if param_facts.dims:
-            raise UsageError("dimensions of TensorFlow Lite models have no names: give --shape in place of --dim")
+            raise UsageError(
+                "dimensions of TensorFlow Lite models have no names",
+                help="give --shape in place of --dim",
+                code=ClashingOptions,
+            )
         model = self.load()
         inputs, names = model_inputs(model), relay_names(model)
         own = {relay: name for name, relay in names.items()}

@@ -146,7 +146,8 @@ def _difference(module: irtool.Module, artifact: irtool.Artifact, inputs: list[A
         except (IrError, ToolError) as error:
             errors.append(str(error))
     if errors:
-        is_length = len(errors) == 2 and ("outside of its bounds" in errors[1] or "have to be equal" in errors[1])
+        refusals = ("outside of its bounds", "have to be equal", "it has to be from")
+        is_length = len(errors) == 2 and any(text in errors[1] for text in refusals)
         return "" if is_length else " / ".join(errors)
     for e, a in zip(value_leaves(expected), value_leaves(got), strict=True):
         e, a = np.asarray(e), np.asarray(a)

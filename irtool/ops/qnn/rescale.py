@@ -27,6 +27,10 @@ class Rescale(Operator):
 
     differentiable = False
 
+    precision = "never"
+
+    layout_rule = ""
+
     axis: int = -1
 
     def relate(self, types: Sequence[Type], reporter: Reporter) -> TensorType | None:

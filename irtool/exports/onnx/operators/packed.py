@@ -127,6 +127,10 @@ row(
     "nn.bitserial_dense",
 )
 row(
+    Absent("ONNX has blocks of 4 and 8 bits from opset 21 on, and the exporter writes none of them"),
+    "qnn.dequantize_blocks",
+)
+row(
     Absent("a gradient for training; ONNX has no counterpart among its operators"),
     "nn.avg_pool2d_grad",
     "nn.max_pool2d_grad",
