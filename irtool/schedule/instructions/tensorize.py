@@ -386,9 +386,9 @@ def _replace(
         else:
             words = Buffer(f"{source.name}_words", shape, p.kind.dtype, Scope.GLOBAL)
             rows = words
-            if p.innermost and count < FEWEST_LANES:
+            if p.innermost and 1 < shape[-1] < FEWEST_LANES:
                 order = [*order[:-2], axis, order[-2]]
-                rows = words.replace(name=f"{source.name}_rows", shape=[*shape[:-2], count, shape[-2]])
+                rows = words.replace(name=f"{source.name}_rows", shape=[*shape[:-2], shape[-1], shape[-2]])
             temporaries += dict.fromkeys((rows, words))
             before.append(_packing(source, rows, axis, order, p, before, [*k.stages[stage:]], moved is not None))
             if rows is not words:
