@@ -219,7 +219,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("import model.onnxtxt -o m2.relay --dim n=2 --value k=1, --prelude -q", 0, ("m2.relay:def @main", "not out:wrote")),
     ("import model.onnxtxt -o m3.relay --dim n=2 -v", 0, ("err:wrote m3.relay",)),
     ("info --nodes model.onnxtxt", 0, ("out:2  f = Cast<to=1>(k)",)),
-    ("info --nodes net.relay", 2, ("err:--nodes lists the nodes of ONNX models",)),
+    ("info --nodes net.relay", 2, ("err:--nodes lists the nodes of models",)),
     ("info --nodes --memory model.onnxtxt", 2, ("err:--nodes prints the nodes",)),
     ("info net.relay --params w.npz --dtype x=float32 --inputs x.npz", 0, ("out:nn.dense",)),
     ("info net.relay --storage --format text --load own.py", 0, ("out:storage",)),
