@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import te
-from ..symbolic_int import is_open
+from ..symbolic_int import is_known
 
 
 def count_leading(ib: Any, extent: Any, is_before: Callable[[Any], Any]) -> Any:
@@ -15,7 +15,7 @@ def count_leading(ib: Any, extent: Any, is_before: Callable[[Any], Any]) -> Any:
     Writes a `let` for each step: the range of places is halved until one is left. Places whose number only the run knows are counted
     one by one.
     """
-    if is_open(extent):
+    if not is_known(extent):
         total = ib.local("int32", te.const(0, "int32"))
         with ib.for_(extent) as k:
             total.set(total.get() + te.cast(is_before(k), "int32"))

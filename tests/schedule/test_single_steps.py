@@ -38,3 +38,13 @@ def test_values(name: str, target: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(np.signbit(actual[actual == 0]), np.signbit(expected[actual == 0]))
     assert {k["strategy"] for k in built.report["kernels"]} <= {"elementwise", "copy"}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_sums_over_lengths_of_a_run(rows: int, tmp_path: Path) -> None:
+    """A length that may be 1 is no single step."""
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[(?, 24), float32], %y: Tensor[(?, 24), float32]) { sum(multiply(%x, %y), axis=[0]) }'
+    source = irtool.parse(text)
+    x, y = (np.random.default_rng(n).uniform(-1, 1, (rows, 24)).astype("float32") for n in range(2))
+    built = irtool.build(source, shapes={"x": ["n<=8", 24], "y": ["n<=8", 24]}, out_dir=tmp_path)
+    np.testing.assert_allclose(np.asarray(built.run([x, y])), (x * y).sum(0), rtol=1e-5, atol=1e-6)

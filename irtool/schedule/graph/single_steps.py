@@ -7,6 +7,7 @@ A tile of registers saves reads of operands in every step of a sum. Without step
 
 from __future__ import annotations
 
+from ...symbolic_int import is_known
 from ...tir.expr import Expr, Load, const, substitute
 from ...tir.forms import AnyForm, Map, Reduction
 from ...tir.walk import rewrite
@@ -14,11 +15,15 @@ from ...tir.walk import rewrite
 
 def map_single_steps(form: AnyForm) -> AnyForm:
     """The reduction as a map, if each of its loops has one step, and no guard can skip that; other forms unchanged."""
-    if not isinstance(form, Reduction) or form.guards or any(extent != 1 for _, extent in form.inner):
+    if not isinstance(form, Reduction) or form.guards or any(not _is_one(n) for _, n in form.inner):
         return form
     step = substitute(form.update, {v: const(0) for v, _ in form.inner})
     total = _with_total(step, form, form.init)
     return Map(form.loops, tuple(s.rewritten(lambda e: _with_total(e, form, total)) for s in form.stores))
+
+
+def _is_one(extent: int) -> bool:
+    return is_known(extent) and extent == 1
 
 
 def _with_total(e: Expr, form: Reduction, total: Expr) -> Expr:
