@@ -74,8 +74,8 @@ def test_results_have_their_extents_beside_them_and_nothing_behind_them(tmp_path
     network = NETWORKS["elementwise"]
     artifact = network.build(out_dir=tmp_path)
     header = (tmp_path / "net.h").read_text()
+    assert re.search(r"^ \*   count_0: 0 to 15, .*:\d+:\d+$", header, re.MULTILINE)  # the place of the value
     for line in (
-        " *   count_0: 0 to 15",
         "#define NET_VALUE_OUT_OF_BOUNDS 6",
         "#define NET_OUT0_MAX_SIZE 30u /* int32[count_0, 2], at the upper bounds */",
         "int net_run(const float *x, int32_t *out0, int32_t *out1, float *out2, int64_t *out0_shape, int64_t *out1_shape, "
