@@ -66,6 +66,19 @@ def factors(r: Reduction) -> tuple[Expr, Expr] | None:
     return (e.a, e.b) if isinstance(e, Binary) and e.op == "*" else None
 
 
+def product_factors(e: Expr) -> list[Expr]:
+    """The factors of a product of any number of them, in order; the expression itself if it is no product."""
+    result: list[Expr] = []
+    stack = [e]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, Binary) and x.op == "*":
+            stack += [x.b, x.a]
+        else:
+            result.append(x)
+    return result
+
+
 def depends(e: Expr, variable: Var) -> bool:
     """True if the variable occurs in `e`."""
     return any(x is variable for x in post_order(e))

@@ -14,7 +14,7 @@ The order of additions is the same for any number of threads: loops are divided,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...symbolic_int import bound
 from ...tir.buffers import replace_buffers
@@ -107,7 +107,7 @@ def _same(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
     return len(a) == len(b) and all(x is y for x, y in zip(a, b))
 
 
-def only_summed(loop: For, counts: Mapping[Buffer, int]) -> list[Buffer]:
+def only_summed(loop: For, accumulators: Iterable[Buffer]) -> list[Buffer]:
     """The accumulators that the loop only adds to, and neither reads nor writes otherwise."""
     other: set[Buffer] = set()
     for s in pre_order(loop.body):
@@ -116,7 +116,7 @@ def only_summed(loop: For, counts: Mapping[Buffer, int]) -> list[Buffer]:
             other.add(s.buffer)
         roots = expressions(s) if added is None or not isinstance(s, Store) else (added, *s.indices)
         other |= {e.source for e in post_order(*roots) if isinstance(e, Load) and isinstance(e.source, Buffer)}
-    return [b for b in counts if b not in other]
+    return [b for b in accumulators if b not in other]
 
 
 def _is_index(v: Var, b: Buffer, root: Stmt) -> bool:
@@ -134,20 +134,11 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     count = extent // steps
     if bound(count) < 2:
         return loop
-    parts = {b: b.replace(name=f"{b.name}_part") for b in sums}
     block, step = Var(f"{loop.var.name}_b", loop.var.dtype), Var(loop.var.name, loop.var.dtype)
     place = block * steps + step if steps != 1 else block
-    body = replace_buffers(substitute_stmt(loop.body, {loop.var: place}), parts)
+    body = substitute_stmt(loop.body, {loop.var: place})
     inner = For(step, steps, body, SERIAL) if steps != 1 else body
-    zeros = [for_each_element(p, lambda indices, p=p: Store(p, indices, const(0.0, p.dtype))) for p in parts.values()]  # type: ignore[misc]  # mypy infers no lambda with a default
-    joined = [
-        for_each_element(b, lambda indices, b=b, p=p: Store(b, indices, Load(b, indices) + Load(p, indices)))  # type: ignore[misc]  # as above
-        for b, p in parts.items()
-    ]
-    whole: Stmt = seq([*zeros, inner, *joined])
-    for p in parts.values():
-        whole = Allocate(p, whole)
-    blocks = For(block, count, whole, SERIAL)
+    blocks = For(block, count, with_parts(inner, sums, lambda _, part: part), SERIAL)
     nested = _in_blocks(blocks, dict.fromkeys(sums, 1)) if bound(count) > LONGEST else blocks
     rest = extent - count * steps
     if rest == 0:
@@ -156,7 +147,24 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     return seq([nested, For(last, rest, substitute_stmt(loop.body, {loop.var: last + count * steps}), SERIAL)])
 
 
-def for_each_element(b: Buffer, store: Callable[[tuple[Expr, ...]], Stmt]) -> Stmt:
+def with_parts(body: Stmt, sums: Iterable[Buffer], term: Callable[[Buffer, Load], Expr]) -> Stmt:
+    """A statement that adds to sums, with parts of its own that begin at zero: behind it, each element of a sum gets `term(sum, part)`."""
+    parts = {b: b.replace(name=f"{b.name}_part") for b in sums}
+
+    def zero(part: Buffer) -> Stmt:
+        return _for_each_element(part, lambda i: Store(part, i, const(0.0, part.dtype)))
+
+    def join(b: Buffer, part: Buffer) -> Stmt:
+        return _for_each_element(b, lambda i: Store(b, i, Load(b, i) + term(b, Load(part, i))))
+
+    joined = [join(b, p) for b, p in parts.items()]
+    whole: Stmt = seq([*map(zero, parts.values()), replace_buffers(body, parts), *joined])
+    for p in parts.values():
+        whole = Allocate(p, whole)
+    return whole
+
+
+def _for_each_element(b: Buffer, store: Callable[[tuple[Expr, ...]], Stmt]) -> Stmt:
     """A statement for each element of a buffer; for registers, in vectors along the last axis."""
     variables = [Var(f"{b.name}_{n}", "int32") for n in range(b.ndim)]
     indices = tuple(v if n != 1 else const(0) for v, n in zip(variables, b.shape))

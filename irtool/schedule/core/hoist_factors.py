@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...symbolic_int import bound
-from ...tir.buffers import replace_buffers
-from ...tir.dtypes import is_float, itemsize
-from ...tir.expr import Binary, Const, Expr, Load, Var, const, post_order, substitute
+from ...tir.dtypes import itemsize
+from ...tir.expr import Const, Expr, Load, Var, const, post_order, substitute
 from ...tir.interning import Interner
 from ...tir.kernel import Kernel
 from ...tir.stmt import (
@@ -34,11 +33,11 @@ from ...tir.stmt import (
     children,
     pre_order,
     rewrite_stmt,
-    seq,
 )
 from ...tir.vector_target import VectorTarget
 from ..cost.machine import TOGETHER
-from .block_sums import added_to, for_each_element, is_accumulator, only_summed
+from .affine import product_factors
+from .block_sums import added_to, is_accumulator, only_summed, with_parts
 
 
 def hoist_factors(k: Kernel, target: VectorTarget) -> Kernel:
@@ -77,7 +76,6 @@ def _changed(s: Stmt, target: VectorTarget) -> Stmt:
     sums = _sums(s)
     if not sums or _registers(sums, target) + TOGETHER > target.registers:
         return s
-    parts = {b: b.replace(name=f"{b.name}_part") for b in sums}
     remaining = {store: rest for one in sums.values() for store, rest in one.stores.items()}
 
     def without_factor(x: Stmt) -> Stmt:
@@ -85,18 +83,12 @@ def _changed(s: Stmt, target: VectorTarget) -> Stmt:
             return x
         return Store(x.buffer, x.indices, Load(x.buffer, x.indices) + remaining[x])
 
-    body = replace_buffers(rewrite_stmt(s.body, without_factor), parts)
-    zeros = [for_each_element(p, lambda i, p=p: Store(p, i, const(0.0, p.dtype))) for p in parts.values()]  # type: ignore[misc]  # mypy infers no lambda with a default
-    joined = [for_each_element(b, lambda i, b=b, p=p: _join(b, p, sums[b], i)) for b, p in parts.items()]  # type: ignore[misc]  # as above
-    whole: Stmt = seq([*zeros, body, *joined])
-    for p in parts.values():
-        whole = Allocate(p, whole)
-    return For(s.var, s.extent, whole, s.kind)
+    def scaled(b: Buffer, part: Load) -> Expr:
+        one = sums[b]
+        values: dict[Expr, Expr] = {v: i for v, i in zip(one.place, part.indices, strict=True) if isinstance(v, Var)}
+        return part * substitute(one.factor, values)
 
-
-def _join(b: Buffer, part: Buffer, one: _Sum, indices: tuple[Expr, ...]) -> Store:
-    values: dict[Expr, Expr] = {v: i for v, i in zip(one.place, indices, strict=True) if isinstance(v, Var)}
-    return Store(b, indices, Load(b, indices) + Load(part, indices) * substitute(one.factor, values))
+    return For(s.var, s.extent, with_parts(rewrite_stmt(s.body, without_factor), sums, scaled), s.kind)
 
 
 def _registers(sums: dict[Buffer, _Sum], target: VectorTarget) -> int:
@@ -122,7 +114,7 @@ def _sums(loop: For) -> dict[Buffer, _Sum]:
         elif not isinstance(s, Seq) and any(isinstance(x, Store) for x in pre_order(s)):
             return {}  # a condition: not every step adds a term
         stack.extend((c, loops) for c in children(s))
-    summed = only_summed(loop, dict.fromkeys(stores, 1))
+    summed = only_summed(loop, stores)
     sums = {b: one for b in summed if (one := _sum(b, stores[b], loop.var)) is not None}
     return sums if len(sums) == len(stores) else {}
 
@@ -145,7 +137,7 @@ def _sum(b: Buffer, stores: Sequence[tuple[Store, tuple[tuple[Var, int], ...]]],
         moving = {v for v, _ in loops} - {i for i in s.indices if isinstance(i, Var)}
         terms += math.prod(bound(n) for v, n in loops if v in moving)
         values: dict[Expr, Expr] = {i: p for i, p in zip(s.indices, place, strict=True) if isinstance(i, Var)}
-        factors = _factors(added)
+        factors = product_factors(added)
         each[s] = factors, values
         shared = {intern(substitute(f, values)): None for f in factors if _is_shared(f, moving, outer)}
         common = list(shared) if common is None else [f for f in common if f in shared]
@@ -171,19 +163,6 @@ def _is_shared(f: Expr, moving: set[Var], outer: Var) -> bool:
     """True for a factor that changes with the loop outside, and not with those of the part."""
     used = set(post_order(f))
     return outer in used and not used & moving
-
-
-def _factors(e: Expr) -> list[Expr]:
-    """The factors of a product of floats, in order."""
-    factors: list[Expr] = []
-    stack = [e]
-    while stack:
-        x = stack.pop()
-        if isinstance(x, Binary) and x.op == "*" and is_float(x.dtype):
-            stack += [x.b, x.a]
-        else:
-            factors.append(x)
-    return factors
 
 
 def _product(factors: Sequence[Expr]) -> Expr:

@@ -15,7 +15,7 @@ from ...tir.memory import CACHE_LINE
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Scope
 from ...tir.vector_target import VectorTarget
-from ..core.affine import coefficients, depends, moves, offsets, operands, simplifier, stride, summand
+from ..core.affine import coefficients, depends, moves, offsets, operands, product_factors, simplifier, stride, summand
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Loop, Reduction, substituted
 from .machine import (
@@ -146,21 +146,10 @@ def operations_of_unpacking(r: Reduction, v: Var) -> int:
     added = summand(r)
     if not is_float(r.acc.dtype) or added is None:
         return 0
-    factors = [f for f in _factors(added) if any(depends(e, v) for e in post_order(f))]
+    factors = [f for f in product_factors(added) if any(depends(e, v) for e in post_order(f))]
     nodes = {e for f in factors for e in _outside_indices(f)}
     is_packed = any(isinstance(e, Load) and is_int(e.dtype) and itemsize(e.dtype) == 1 for e in nodes)
     return sum(isinstance(e, Binary | Cast) for e in nodes) + len(factors) - 1 if is_packed else 0
-
-
-def _factors(e: Expr) -> list[Expr]:
-    stack, factors = [e], []
-    while stack:
-        x = stack.pop()
-        if isinstance(x, Binary) and x.op == "*":
-            stack += [x.b, x.a]
-        else:
-            factors.append(x)
-    return factors
 
 
 def _outside_indices(e: Expr) -> set[Expr]:

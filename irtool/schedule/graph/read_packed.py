@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...tir.dtypes import is_int, itemsize
-from ...tir.expr import QUOTIENTS, Binary, Const, Expr, Load, Var, post_order
-from ...tir.forms import AnyForm, Map, Reduction, Steps, buffers_read, rewrite_loads
+from ...tir.expr import QUOTIENTS, Binary, Const, Var, post_order
+from ...tir.forms import AnyForm, Map, Reduction, Steps, buffers_read, rewrite_loads, with_buffers
 from ...tir.kernel import Kernel
 from ...tir.program import CONSTANT, TEMP, Program, RunKernel
-from ...tir.stmt import Buffer, Store
+from ...tir.stmt import Store
 from ...tir.vector_target import VectorTarget
 from ..core.affine import simplifier
 from ..core.block import Block
@@ -50,7 +50,7 @@ def _unpack_in_readers(body: list, mentions: Mentions, changed: Changed) -> None
                 continue
             key = s.kernel, unpacking.kernel, numbers
             if key not in changed:
-                changed[key] = _unpacking_kernel(s.kernel, unpacking.kernel, numbers, store)
+                changed[key] = _unpacking_kernel(s.kernel, unpacking.kernel, numbers)
             inputs = [x for n, x in enumerate(s.inputs) if n not in numbers]
             reader = RunKernel(changed[key], [*inputs, *unpacking.inputs], s.outputs, s.workspace, s.places)
             mentions.fused([s], reader)
@@ -82,9 +82,12 @@ def _may_unpack(k: Kernel, numbers: Sequence[int], store: Store) -> bool:
     return all(k.inputs[n].shape == store.buffer.shape for n in numbers)
 
 
-def _unpacking_kernel(k: Kernel, unpacking: Kernel, numbers: Sequence[int], store: Store) -> Kernel:
+def _unpacking_kernel(k: Kernel, unpacking: Kernel, numbers: Sequence[int]) -> Kernel:
     """A kernel that unpacks some of its inputs: the packed ones take their place, behind its other inputs."""
     sources = {b: b.replace(name=f"{b.name}_packed") for b in unpacking.inputs}
+    unpacked_form = with_buffers(unpacking.stages[0], sources)
+    assert isinstance(unpacked_form, Map)
+    (unpacked,) = unpacked_form.stores
     removed = [k.inputs[n] for n in numbers]
     stages: list[AnyForm] = []
     for form in k.stages:
@@ -92,30 +95,18 @@ def _unpacking_kernel(k: Kernel, unpacking: Kernel, numbers: Sequence[int], stor
         read = buffers_read(form)
         for b in removed:
             if b in read:
-                value = _over(store.value, sources)
-                form = rewrite_loads(form, lambda e, b=b, v=value: with_values(e, Store(b, store.indices, v)))  # type: ignore[misc]  # mypy infers no lambda with a default
+                store = Store(b, unpacked.indices, unpacked.value)
+                form = rewrite_loads(form, lambda e, s=store: with_values(e, s))  # type: ignore[misc]  # mypy infers no lambda with a default
         stages.append(split_unpacked_sums(form) if isinstance(form, Reduction) and read & {*removed} else form)
     inputs = [b for b in k.inputs if b not in removed]
     facts = fused_facts([unpacking, k])
     return k.with_stages(stages, params=[*inputs, *sources.values(), *k.outputs]).replace(**facts)
 
 
-def _over(value: Expr, sources: dict[Buffer, Buffer]) -> Expr:
-    from ...tir.expr import rewrite
-
-    def change(e: Expr) -> Expr:
-        return Load(sources[e.source], e.indices) if isinstance(e, Load) and e.source in sources else e
-
-    return rewrite(value, change)
-
-
 def split_unpacked_sums(r: Reduction) -> Reduction:
     """Splits the axes of a sum by the numbers that divide them in the operands, the greatest first, as far as they divide the axis."""
-    done: set[Var] = set()
     while True:
-        step = next(
-            ((v, d) for v, n in r.inner if v not in done for d in _divisors(r, v) if n % d == 0 and d < n), None
-        )
+        step = next(((v, d) for v, n in r.inner for d in _divisors(r, v) if n % d == 0 and d < n), None)
         if step is None:
             return r
         v, divisor = step
