@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...diagnostics import Diagnostic, IrError, Span
-from ...interp.evaluate import evaluate_expr
-from ...ir import Constant, Constructor, Expr, Op, TensorType, Var, children, post_order, tuple_leaves
-from ...passes.core.folding_budget import FoldingBudget
+from ...ir import TensorType
 from ...symbolic_int import Undecided
 from .attributes import attribute_value
 from .element_types import check_element_types
 from .elements import with_element_types
+from .folding import folded
 from .functions import find_function
 from .initializers import initializer_array, initializer_dtype, initializer_narrow
 from .length_values import with_lengths
@@ -24,6 +22,7 @@ from .model import FunctionBody, Graph, Model, Node
 from .operator import OnnxOperator, onnx_operators
 from .order import in_order, used_names
 from .partial import sampled
+from .places import mark_place
 from .program import Functions
 from .schema_check import check_kinds, find_schema, mistake_in
 from .subgraphs import DEEPEST, body_of, noted, without_names
@@ -38,11 +37,6 @@ from .waiting import (
     waiting_call,
     waits,
 )
-
-_LARGEST_FOLDED = 1 << 20
-"""Elements of a tensor that is evaluated while importing."""
-_ALWAYS_FOLDED, _ITEM_BYTES = 1 << 10, 8
-"""Most elements of tensors outside the budget: shapes, axes, scales; and the bytes of an element, at most."""
 
 
 @dataclass(eq=False)
@@ -201,7 +195,7 @@ class GraphImporter:
             if name:
                 frame.scope.values[name] = value
                 if value is not None and place is not None:
-                    _mark(value.expr, place)
+                    mark_place(value.expr, place)
         return None
 
     def _outputs_of(self, site: _Site) -> list[Value | None]:
@@ -248,8 +242,9 @@ class GraphImporter:
             if v is not None:
                 require_tensors(v.type, f"a result of {node.op_type}")
         if cls.folds and not node.subgraphs:
-            folded = [_folded(v, inputs, self.functions.budget) for v in result]
-            result = [sampled(node.op_type, with_lengths(v, inputs), inputs) for v in folded]
+            budget = self.functions.budget
+            constants = [v if v is None else folded(v, inputs, budget) for v in result]
+            result = [sampled(node.op_type, with_lengths(v, inputs), inputs) for v in constants]
             for v in result:
                 if v is not None:
                     inner.functions.symbols.follow(v, inputs)
@@ -368,41 +363,3 @@ def _resolved(node: Node, bindings: Mapping[str, Any]) -> dict[str, Any]:
             a = bindings[a.ref_attr_name]
         result[name] = a
     return result
-
-
-def _folded(value: Value | None, inputs: Sequence[Value | None], budget: FoldingBudget) -> Value | None:
-    """The value, evaluated if all its operands are known and the budget allows it."""
-    if value is None or value.known is not None or not isinstance(value.type, TensorType):
-        return value
-    if any(i is not None and (i.known is None or i.parameter) for i in inputs):
-        return value
-    if not all(_is_small(e) for e in post_order(value.expr)):
-        return value
-    elements = math.prod(value.type.extents or ())
-    if elements > _ALWAYS_FOLDED and not budget.admits_array(
-        elements, _ITEM_BYTES, [i.known for i in inputs if i is not None and i.known is not None]
-    ):
-        return value
-    return replace(Value.constant(evaluate_expr(value.expr), value.dtype), narrow=value.narrow)
-
-
-def _is_small(e: Expr) -> bool:
-    """True if an expression can be evaluated in little memory, intermediate results included."""
-    if isinstance(e, Constant) or e.checked_type is None:
-        return True
-    known = [t.extents for t in tuple_leaves(e.checked_type) if isinstance(t, TensorType)]
-    return all(extents is not None and math.prod(extents) <= _LARGEST_FOLDED for extents in known)
-
-
-_UNMARKED = (Var, Constant, Op, Constructor)
-"""What nodes share with others: operators and constructors with all programs."""
-
-
-def _mark(e: Expr, place: Span) -> None:
-    """Says of a node's expressions, as far as they are new, where they come from."""
-    stack = [e]
-    while stack:
-        e = stack.pop()
-        if e.span is None and not isinstance(e, _UNMARKED):
-            e.span = place  # type: ignore[misc]  # made just now, and known to nobody else; every node has the slot
-            stack.extend(children(e))

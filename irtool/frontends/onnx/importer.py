@@ -16,19 +16,19 @@ from ...infer import infer_afresh
 from ...infer.equal_lengths import replaced, settle
 from ...infer.named_extents import with_value_bounds
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
-from ...ir.conversion import as_bfloat16_bits
 from ...ir.expr import with_function
 from ...ir.tensor_names import INPUT_DIMS, INPUT_SHAPES, INPUTS, OUTPUT_DIMS, OUTPUTS
 from ...symbolic_int import Symbol, symbols_of, uncertain_equalities_kept
 from .advice import advised, impossible_branch, waiting_nodes
 from .calls import check_calls
 from .elements import NARROW
+from .failures import collected
 from .graph import GraphImporter, Scope
 from .groups import recognised
 from .initializers import initializer_array, initializer_dtype, initializer_narrow, initializer_shape
 from .inputs import check_values, counted_dims, default_inputs, input_types, open_names, relay_names, with_formulas
 from .load import load_model
-from .mistakes import DamagedModel, DrawnNumbers, NumberedLabels, UnsupportedNode
+from .mistakes import DamagedModel, DrawnNumbers, NumberedLabels
 from .model import Model, Node, names_of
 from .names import RelayNames
 from .packed_weights import Weights
@@ -37,7 +37,7 @@ from .ranks import Convert, with_ranks
 from .read import read_model
 from .shape_suggestions import Attempt
 from .support import unsupported
-from .value import Value
+from .value import Value, parameter_array
 
 if TYPE_CHECKING:
     import numpy as np
@@ -220,7 +220,12 @@ class _Importer:
         types = {name: t for name, t in self.types.items() if name not in self.values}
         if self.failures:
             raise IrError(
-                collected(advised(self.failures, self.model, types, self._attempt, self.dims), self.model.name)
+                collected(
+                    advised(self.failures, self.model, types, self._attempt, self.dims),
+                    self.model.name,
+                    "nodes",
+                    names_of,
+                )
             )
         outputs = [v.expr for v in results if v is not None]
         if not outputs:
@@ -235,7 +240,7 @@ class _Importer:
         if self.say is not None:
             for d in self._notes(importer.functions, types):
                 self.say(d)
-        return module, {v.name: _marked(v, self.weights[v]) for v in weights}
+        return module, {v.name: parameter_array(v, self.weights[v]) for v in weights}
 
     def _notes(self, functions: Functions, types: Mapping[str, TensorType]) -> Iterator[Diagnostic]:
         """Notes and warnings about the module."""
@@ -297,12 +302,6 @@ class _Importer:
             self.progress(self.done, len(self.model.graph.nodes))
 
 
-def _marked(v: Var, array: np.ndarray) -> np.ndarray:
-    """The value of a parameter; bits of bfloat16 are marked as such."""
-    t = v.type_annotation
-    return as_bfloat16_bits(array) if isinstance(t, TensorType) and t.dtype == "bfloat16" else array
-
-
 def drawn_numbers(nodes: Sequence[Node], filename: str) -> Diagnostic:
     """The warning that these nodes draw random numbers."""
     count = "1 node draws" if len(nodes) == 1 else f"{len(nodes)} nodes draw"
@@ -348,29 +347,3 @@ _DEFAULTS = 4
 
 _SMALL = 4096
 """Elements up to which a vector of integers is a constant: it is most likely a shape, axes, or indices."""
-
-
-def collected(failures: Sequence[tuple[Diagnostic, Node]], filename: str) -> list[Diagnostic]:
-    """One message for each thing that failed, at its first node, with the number of nodes and their names."""
-    groups: dict[tuple[str, str], list[tuple[Diagnostic, Node]]] = {}
-    for d, node in failures:
-        groups.setdefault((node.op_type, d.message), []).append((d, node))
-    diagnostics = []
-    for (op_type, message), items in groups.items():
-        d, first = items[0]
-        notes = d.notes
-        if len(items) > 1:
-            notes = (*notes, f"so have {len(items)} nodes: {names_of([node for _, node in items])}")
-        diagnostics.append(
-            Diagnostic(
-                f"{op_type}: {message}" if op_type not in message else message,
-                first.place if d.span is None or d.span.source.name != filename else d.span,
-                d.level,
-                notes,
-                d.help,
-                filename,
-                d.code or UnsupportedNode,
-                op_type,
-            )
-        )
-    return diagnostics

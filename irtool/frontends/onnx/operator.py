@@ -25,13 +25,13 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar
 
 from ...diagnostics import IrError, nearest
-from ...ir import Expr, TupleType
+from ...ir import Expr
 from ...plugin import Plugin, Registry
 from .attribute_kinds import is_of_kind
 from .mistakes import DamagedModel, UnsupportedNode
 from .model import Node
 from .subgraphs import GraphConverter
-from .value import Value
+from .value import Value, output_values
 
 Result = Expr | Value | Sequence["Expr | Value | None"]
 """What a version gives: the one output, or the outputs in order (an expression that is a tuple stands for its fields)."""
@@ -139,17 +139,7 @@ class OnnxOperator(Plugin):
                 raise IrError(f"{what} needs its attribute {name}", code=DamagedModel)
 
     def _outputs(self, result: Any) -> list[Value | None]:
-        if isinstance(result, Expr):
-            result = Value.of(result)
-        if isinstance(result, Value):
-            t = result.type
-            if isinstance(t, TupleType):
-                from ...ir import TupleGetItem
-
-                result = [TupleGetItem(result.expr, i) for i in range(len(t.fields))]
-            else:
-                result = [result]
-        values = [Value.of(r) if isinstance(r, Expr) else r for r in result]
+        values = output_values(result)
         positions = [i for i, name in enumerate(self.node.outputs) if name]
         for i in positions:
             if i >= len(values) or values[i] is None:

@@ -9,14 +9,34 @@ from typing import Any
 from ...deferred import np
 from ...diagnostics import IrError
 from ...infer.infer import infer_expr
-from ...ir import Constant, Dim, Expr, MissingData, TensorType, Tuple, Type
+from ...ir import Constant, Dim, Expr, MissingData, TensorType, Tuple, TupleGetItem, TupleType, Type, Var
 from ...ir.attributes import formulas
+from ...ir.conversion import as_bfloat16_bits
 from ...ops.base import call
 from ...passes.core.constants import array_constant
 from ...symbolic_int import SymbolicInt
 from .elements import Narrow
 from .lengths import extents_in
 from .mistakes import DamagedModel, UnknownExtent, UnsupportedNode
+
+
+def output_values(result: Expr | Value | Sequence[Expr | Value | None]) -> list[Any]:
+    """The values of outputs, in order: the one, those of a tuple's fields, or all of a sequence; None for one without a conversion."""
+    if isinstance(result, Expr):
+        result = Value.of(result)
+    if isinstance(result, Value):
+        t = result.type
+        if isinstance(t, TupleType):
+            result = [TupleGetItem(result.expr, i) for i in range(len(t.fields))]
+        else:
+            result = [result]
+    return [Value.of(r) if isinstance(r, Expr) else r for r in result]
+
+
+def parameter_array(v: Var, array: np.ndarray) -> np.ndarray:
+    """The value of a parameter; bits of bfloat16 are marked as such."""
+    t = v.type_annotation
+    return as_bfloat16_bits(array) if isinstance(t, TensorType) and t.dtype == "bfloat16" else array
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ...deferred import np
 from ...diagnostics import Diagnostic, IrError, Span
-from ...interp.evaluate import evaluate_expr
-from ...ir import Constant, Constructor, Expr, Op, TensorType, Var, children, post_order, tuple_leaves
+from ...ir import TensorType
+from ..onnx.folding import folded
 from ..onnx.memory_limit import require_tensors
 from ..onnx.mistakes import DamagedModel
+from ..onnx.places import mark_place
 from ..onnx.program import Functions
 from ..onnx.value import Value
 from .constants import constant_array
@@ -22,8 +22,6 @@ from .states import Handle, States
 
 DEEPEST = 32
 """Subgraphs in operators of subgraphs."""
-_LARGEST_FOLDED = 1 << 20
-_ALWAYS_FOLDED, _ITEM_BYTES = 1 << 10, 8
 
 Failures = list[tuple[Diagnostic, Operator]]
 
@@ -132,7 +130,7 @@ class GraphImporter:
         for number, value in zip(operator.outputs, results, strict=True):
             self.values[number] = value
             if place is not None:
-                _mark(value.expr, place)
+                mark_place(value.expr, place)
 
     def _results(self, operator: TfliteOperator, inputs: Sequence[Operand | None]) -> list[Value]:
         try:
@@ -146,40 +144,6 @@ class GraphImporter:
             require_tensors(v.type, f"a result of {operator.node.op_type}")
         if operator.folds:
             values = [i.value for i in inputs if i is not None]
-            results = [self._folded(v, values) for v in results]
+            budget = self.functions.budget
+            results = [v if isinstance(v, Handle) else folded(v, values, budget) for v in results]
         return results
-
-    def _folded(self, value: Value, inputs: Sequence[Value]) -> Value:
-        """The value, evaluated if all its operands are known and the budget allows it."""
-        if isinstance(value, Handle) or value.known is not None or not isinstance(value.type, TensorType):
-            return value
-        if any(i.known is None or i.parameter for i in inputs):
-            return value
-        if not all(_is_small(e) for e in post_order(value.expr)):
-            return value
-        elements = math.prod(value.type.extents or ())
-        operands = [i.known for i in inputs if i.known is not None]
-        if elements > _ALWAYS_FOLDED and not self.functions.budget.admits_array(elements, _ITEM_BYTES, operands):
-            return value
-        return Value.constant(evaluate_expr(value.expr), value.dtype)
-
-
-def _is_small(e: Expr) -> bool:
-    """True if an expression can be evaluated in little memory, intermediate results included."""
-    if isinstance(e, Constant) or e.checked_type is None:
-        return True
-    known = [t.extents for t in tuple_leaves(e.checked_type) if isinstance(t, TensorType)]
-    return all(extents is not None and math.prod(extents) <= _LARGEST_FOLDED for extents in known)
-
-
-_UNMARKED = (Var, Constant, Op, Constructor)
-
-
-def _mark(e: Expr, place: Span) -> None:
-    """Says of an operator's expressions, as far as they are new, where they come from."""
-    stack = [e]
-    while stack:
-        e = stack.pop()
-        if e.span is None and not isinstance(e, _UNMARKED):
-            e.span = place  # type: ignore[misc]  # made just now, and known to nobody else; every node has the slot
-            stack.extend(children(e))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -12,15 +13,16 @@ from ...diagnostics import Diagnostic, IrError, UsageError, nearest
 from ...gc_tuning import rare_collections
 from ...infer import infer_afresh
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var, post_order
-from ...ir.conversion import as_bfloat16_bits, fit
+from ...ir.conversion import fit
 from ...ir.tensor_names import INPUTS, OUTPUTS, STATES
+from ..onnx.failures import collected
 from ..onnx.mistakes import DamagedModel, UnsupportedNode
 from ..onnx.names import RelayNames
 from ..onnx.program import Functions
-from ..onnx.value import Value
+from ..onnx.value import Value, parameter_array
 from .constants import constant_array, has_form
 from .graph import Failures, GraphImporter
-from .model import Model, Operator, Tensor
+from .model import Model, Tensor
 from .read import read_model
 from .states import States
 from .support import names_of, require_support
@@ -134,7 +136,7 @@ class _Importer:
         importer = GraphImporter(self.model, graph, failures, functions, states, self._step)
         results = importer.convert(bound)
         if failures:
-            raise IrError(collected(failures, self.model))
+            raise IrError(collected(failures, self.model.name, "operators", names_of))
         outputs = [v.expr for v in results if v is not None]
         if not outputs:
             raise IrError("the model has no outputs", filename=self.model.name, code=DamagedModel)
@@ -151,7 +153,7 @@ class _Importer:
             attrs[STATES] = [-1] * len(params) + [len(outputs) - len(variables) + i for i in range(len(variables))]
         main = Function((*params.values(), *(s.param for s in variables), *weights), body, attrs=attrs)
         module = infer_afresh(Module({"main": main, **functions.used_by(body, main.params)}))
-        values = {v.name: self._marked(v) for v in weights}
+        values = {v.name: parameter_array(v, self.weights[v]) for v in weights}
         values |= {s.param.name: s.first for s in variables if s.first.any()}
         return module, values
 
@@ -159,9 +161,7 @@ class _Importer:
         """True for a constant that may be a parameter; others are made where an operator wants them."""
         if tensor.data is None or tensor.index in bound or self.constants:
             return False
-        count = 1
-        for d in tensor.shape:
-            count *= d
+        count = math.prod(tensor.shape)
         if not has_form(tensor.dtype) or count <= 1:
             return False
         return count > _SMALL or tensor.dtype not in ("int32", "int64", "bool")
@@ -177,38 +177,7 @@ class _Importer:
         self.weights[var] = array
         return Value(var, array, parameter=True)
 
-    def _marked(self, v: Var) -> np.ndarray:
-        t = v.type_annotation
-        array = self.weights[v]
-        return as_bfloat16_bits(array) if isinstance(t, TensorType) and t.dtype == "bfloat16" else array
-
     def _step(self) -> None:
         self.done += 1
         if self.progress is not None:
             self.progress(self.done, len(self.model.subgraphs[0].operators))
-
-
-def collected(failures: Failures, model: Model) -> list[Diagnostic]:
-    """One message for each thing that failed, at its first operator, with the names of the others."""
-    groups: dict[tuple[str, str], list[tuple[Diagnostic, Operator]]] = {}
-    for d, operator in failures:
-        groups.setdefault((operator.op_type, d.message), []).append((d, operator))
-    diagnostics = []
-    for (op_type, message), items in groups.items():
-        d, first = items[0]
-        notes = d.notes
-        if len(items) > 1:
-            notes = (*notes, f"so have {len(items)} operators: {names_of(model, [o for _, o in items])}")
-        diagnostics.append(
-            Diagnostic(
-                message if op_type in message else f"{op_type}: {message}",
-                first.place if d.span is None or d.span.source.name != model.name else d.span,
-                d.level,
-                notes,
-                d.help,
-                model.name,
-                d.code or UnsupportedNode,
-                op_type,
-            )
-        )
-    return diagnostics

@@ -26,7 +26,7 @@ from ...ir import Expr
 from ...plugin import Plugin, Registry
 from ..onnx.mistakes import DamagedModel, UnsupportedNode
 from ..onnx.program import Functions
-from ..onnx.value import Value
+from ..onnx.value import Value, output_values
 from .model import Operator, Quantization, Tensor
 from .versions import last_version
 
@@ -186,17 +186,7 @@ class TfliteOperator(Plugin):
             raise self.refuse(f"elements of {first.dtype}")
 
     def _outputs(self, result: Any) -> list[Value]:
-        from ...ir import TupleGetItem, TupleType
-
-        if isinstance(result, Expr):
-            result = Value.of(result)
-        if isinstance(result, Value):
-            t = result.type
-            if isinstance(t, TupleType):
-                result = [TupleGetItem(result.expr, i) for i in range(len(t.fields))]
-            else:
-                result = [result]
-        values = [Value.of(r) if isinstance(r, Expr) else r for r in result]
+        values = output_values(result)
         if len(values) < len(self.outputs):
             raise self.damaged(f"it has {len(values)} outputs, not {len(self.outputs)}")
         return values[: len(self.outputs)]

@@ -51,7 +51,7 @@ def _message(model: Model, op_type: str, operators: Sequence[Operator]) -> Diagn
     count = "1 operator is" if len(operators) == 1 else f"{len(operators)} operators are"
     reason = refusal(op_type)
     return Diagnostic(
-        f"no form in Relay is known for {op_type}, which {count}: {names_of(model, operators)}",
+        f"no form in Relay is known for {op_type}, which {count}: {names_of(operators)}",
         operators[0].place,
         notes=(reason,) if reason else (),
         help="" if reason else nearest(op_type, tflite_operators.names()),
@@ -61,7 +61,7 @@ def _message(model: Model, op_type: str, operators: Sequence[Operator]) -> Diagn
     )
 
 
-def names_of(model: Model, operators: Sequence[Operator]) -> str:
+def names_of(operators: Sequence[Operator]) -> str:
     """The places of operators, the first of them."""
     named = [o.place.node for o in operators[:_NAMED] if o.place is not None]
     more = f" and {len(operators) - _NAMED} more" if len(operators) > _NAMED else ""
