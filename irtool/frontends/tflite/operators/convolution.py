@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ....deferred import np
@@ -186,7 +187,6 @@ class TransposeConv(_Convolution):
         if quantized:
             data = cast(data, sum_dtype(x, bias))
         weights = cast(offset_weights(w), data.dtype) if quantized else real_weights(w)
-        # Rows in front that no datum reaches, or behind, are zeros: the transposed convolution without padding, cut or filled.
         y = apply(
             "nn.conv2d_transpose",
             data.call("transpose", axes=[0, 3, 1, 2]),
@@ -198,25 +198,31 @@ class TransposeConv(_Convolution):
             kernel_size=(height, width),
             out_dtype=data.dtype,
         ).call("transpose", axes=[0, 2, 3, 1])
-        full = y.extents("the result of TRANSPOSE_CONV")
-        behind = [max(pads[i] + out[1 + i] - full[1 + i], 0) for i in (0, 1)]
-        if any(behind):
-            y = y.call(
-                "nn.pad",
-                Value.constant(np.zeros((), data.dtype)),
-                pad_width=((0, 0), (0, behind[0]), (0, behind[1]), (0, 0)),
-            )
-        y = y.call(
-            "strided_slice",
-            begin=[0, pads[0], pads[1], 0],
-            end=[out[0], pads[0] + out[1], pads[1] + out[2], channels],
-            strides=[1] * 4,
-            axes=[0, 1, 2, 3],
-        )
+        y = cut_to(y, out, pads, "the result of TRANSPOSE_CONV")
         if quantized:
             return self.finish(y, x, w, bias, fused_activation_function)
         y = y if bias is None else y.call("nn.bias_add", bias.value, axis=3)
         return activated(y, fused_activation_function)
+
+
+def cut_to(y: Value, out: Sequence[int], pads: Sequence[int], what: str) -> Value:
+    """A transposed convolution without padding, `(N, …, C)`, from the elements behind `pads` on, with the extents `out`.
+
+    Elements behind it, which no datum reaches, are zeros. `what` names it in an error.
+    """
+    full = y.extents(what)
+    axes = range(1, len(out) - 1)
+    behind = [max(pads[n - 1] + out[n] - full[n], 0) for n in axes]
+    if any(behind):
+        widths = ((0, 0), *((0, b) for b in behind), (0, 0))
+        y = y.call("nn.pad", Value.constant(np.zeros((), y.dtype)), pad_width=widths)
+    return y.call(
+        "strided_slice",
+        begin=[0, *(pads[n - 1] for n in axes), 0],
+        end=[out[0], *(pads[n - 1] + out[n] for n in axes), full[-1]],
+        strides=[1] * len(out),
+        axes=[*range(len(out))],
+    )
 
 
 def offset_weights(w: Operand) -> Value:
@@ -303,12 +309,6 @@ class Conv3DTranspose(TfliteOperator):
             channels=w.shape[3],
             kernel_size=w.shape[:3],
         ).call("transpose", axes=[0, 2, 3, 4, 1])
-        full = y.extents("the result of CONV_3D_TRANSPOSE")
-        behind = [max(pads[i] + out[1 + i] - full[1 + i], 0) for i in range(3)]
-        if any(behind):
-            widths = ((0, 0), *((0, b) for b in behind), (0, 0))
-            y = y.call("nn.pad", Value.constant(np.float32(0)), pad_width=widths)
-        end = [out[0], *(pads[i] + out[1 + i] for i in range(3)), w.shape[3]]
-        y = y.call("strided_slice", begin=[0, *pads[:3], 0], end=end, strides=[1] * 5, axes=[0, 1, 2, 3, 4])
+        y = cut_to(y, out, pads, "the result of CONV_3D_TRANSPOSE")
         y = y if bias is None else y.call("nn.bias_add", bias.value, axis=4)
         return activated(y, fused_activation_function)

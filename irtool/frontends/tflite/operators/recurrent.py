@@ -30,11 +30,18 @@ class _Recurrent(TfliteOperator):
         if state.tensor.is_variable:
             self.graph.states.assign(state.tensor.name, value)
 
+    def step(self, x: Operand, states: Sequence[Operand], cell: Cell) -> Value:
+        """The output of one step, which hands on its states."""
+        y, after = cell(x.value, [s.value for s in states])
+        for state, value in zip(states, after, strict=True):
+            self.keep(state, value)
+        return y
+
     def sequence(
-        self, x: Value, states: Sequence[Value], cell: Cell, is_time_major: bool, backward: bool = False
-    ) -> list[Value]:
-        """The outputs of all steps in the order of the input, and the last states."""
-        steps = x if is_time_major else x.call("transpose", axes=[1, 0, 2])
+        self, x: Operand, states: Sequence[Operand], cell: Cell, is_time_major: bool, backward: bool = False
+    ) -> Value:
+        """The outputs of all steps in the order of the input. The last step hands on its states."""
+        steps = x.value if is_time_major else x.call("transpose", axes=[1, 0, 2])
         count = steps.extent(0, "the sequence")
 
         def turn(number: Value, go_on: Value | None, handed: Sequence[Value]) -> Turn:
@@ -42,9 +49,11 @@ class _Recurrent(TfliteOperator):
             output, after = cell(steps.call("take", place, axis=0, mode="clip"), handed)
             return Turn(after, (output,), None)
 
-        limit = Value.constant(np.int64(count))
-        *after, outputs = build_loop(self.graph.functions, LoopSpec(limit, None, states, turn, (backward,)))
-        return [outputs if is_time_major else outputs.call("transpose", axes=[1, 0, 2]), *after]
+        limit, begin = Value.constant(np.int64(count)), [s.value for s in states]
+        *after, outputs = build_loop(self.graph.functions, LoopSpec(limit, None, begin, turn, (backward,)))
+        for state, value in zip(states, after, strict=True):
+            self.keep(state, value)
+        return outputs if is_time_major else outputs.call("transpose", axes=[1, 0, 2])
 
 
 def product(x: Value, weights: Operand) -> Value:
@@ -63,6 +72,11 @@ def rnn_cell(w: Operand, r: Operand, bias: Operand, activation: int) -> Cell:
     return step
 
 
+def both_directions(outputs: Sequence[Value], merged: bool) -> Result:
+    """The outputs of the forward and of the backward layer: side by side if they are `merged`, or both."""
+    return apply("concatenate", Tuple(tuple(y.expr for y in outputs)), axis=2) if merged else list(outputs)
+
+
 @tflite_operator("RNN")
 class Rnn(_Recurrent):
     """One step of a recurrent layer."""
@@ -78,9 +92,7 @@ class Rnn(_Recurrent):
         fused_activation_function: int = 0,
         asymmetric_quantize_inputs: bool = False,
     ) -> Result:
-        y, _ = rnn_cell(w, r, bias, fused_activation_function)(x.value, (state.value,))
-        self.keep(state, y)
-        return y
+        return self.step(x, [state], rnn_cell(w, r, bias, fused_activation_function))
 
 
 @tflite_operator("UNIDIRECTIONAL_SEQUENCE_RNN")
@@ -100,9 +112,7 @@ class SequenceRnn(_Recurrent):
         asymmetric_quantize_inputs: bool = False,
     ) -> Result:
         cell = rnn_cell(w, r, bias, fused_activation_function)
-        y, after = self.sequence(x.value, (state.value,), cell, time_major)
-        self.keep(state, after)
-        return y
+        return self.sequence(x, [state], cell, time_major)
 
 
 @tflite_operator("BIDIRECTIONAL_SEQUENCE_RNN")
@@ -133,11 +143,9 @@ class BidirectionalRnn(_Recurrent):
             raise self.refuse("an auxiliary input")
         forward = rnn_cell(w, r, bias, fused_activation_function)
         backward = rnn_cell(back_w, back_r, back_bias, fused_activation_function)
-        y, after = self.sequence(x.value, (state.value,), forward, time_major)
-        z, back_after = self.sequence(x.value, (back_state.value,), backward, time_major, backward=True)
-        self.keep(state, after)
-        self.keep(back_state, back_after)
-        return apply("concatenate", Tuple((y.expr, z.expr)), axis=2) if merge_outputs else [y, z]
+        y = self.sequence(x, [state], forward, time_major)
+        z = self.sequence(x, [back_state], backward, time_major, backward=True)
+        return both_directions([y, z], merge_outputs)
 
 
 @dataclass(frozen=True)
@@ -250,12 +258,9 @@ class SequenceLstm(_LstmOperator):
     ) -> Result:
         if diagonal_recurrent_tensors:
             raise self.refuse("diagonal_recurrent_tensors")
-        hidden, cell = self.states_of(inputs)
+        states = self.states_of(inputs)
         lstm = self.cell(inputs, fused_activation_function, cell_clip, proj_clip)
-        y, *after = self.sequence(x.value, (hidden.value, cell.value), lstm.step, time_major)
-        self.keep(hidden, after[0])
-        self.keep(cell, after[1])
-        return y
+        return self.sequence(x, states, lstm.step, time_major)
 
 
 @tflite_operator("BIDIRECTIONAL_SEQUENCE_LSTM")
@@ -278,15 +283,10 @@ class BidirectionalLstm(_LstmOperator):
         results: list[Value] = []
         for direction in (0, 1):
             weights = [*inputs[17 * direction : 17 * direction + 17], *inputs[34 + 2 * direction : 36 + 2 * direction]]
-            hidden, cell = self.states_of(weights)
+            states = self.states_of(weights)
             lstm = self.cell(weights, fused_activation_function, cell_clip, proj_clip)
-            y, *after = self.sequence(
-                x.value, (hidden.value, cell.value), lstm.step, time_major, backward=bool(direction)
-            )
-            self.keep(hidden, after[0])
-            self.keep(cell, after[1])
-            results.append(y)
-        return apply("concatenate", Tuple(tuple(y.expr for y in results)), axis=2) if merge_outputs else results
+            results.append(self.sequence(x, states, lstm.step, time_major, backward=bool(direction)))
+        return both_directions(results, merge_outputs)
 
 
 @tflite_operator("LSTM")
@@ -305,12 +305,9 @@ class LstmStep(_LstmOperator):
     ) -> Result:
         if kernel_type == 1:
             return self._basic(x, *inputs)
-        hidden, cell = self.states_of(inputs)
+        states = self.states_of(inputs)
         lstm = self.cell(inputs, fused_activation_function, cell_clip, proj_clip)
-        y, after = lstm.step(x.value, (hidden.value, cell.value))
-        self.keep(hidden, after[0])
-        self.keep(cell, after[1])
-        return y
+        return self.step(x, states, lstm.step)
 
     def _basic(self, x: Operand, hidden: Operand, w: Operand, bias: Operand, cell: Operand) -> list[Value]:
         """Output, cell, the input beside the last output, and the sums of all gates."""
@@ -329,10 +326,9 @@ class LstmStep(_LstmOperator):
 
 
 @tflite_operator("SVDF")
-class Svdf(TfliteOperator):
+class Svdf(_Recurrent):
     """Filters of rank one or more over the last inputs, which the state has."""
 
-    folds: ClassVar[bool] = False
     types: ClassVar[tuple[str, ...]] = ("float32", "int8")
 
     def convert(
@@ -358,8 +354,7 @@ class Svdf(TfliteOperator):
         parts = [rest.expr, latest.call("reshape", newshape=[batch, filters, 1]).expr]
         after = apply("concatenate", Tuple(tuple(parts)), axis=2)
         flat = after.call("reshape", newshape=[batch, filters * memory])
-        if state.tensor.is_variable:
-            self.graph.states.assign(state.tensor.name, flat)
+        self.keep(state, flat)
         wide = (cast(after, "int32"), cast(times.value, "int32")) if is_integer else (after, real_weights(times))
         sums = apply("multiply", *wide).call("sum", axis=[2])
         sums = sums.call("reshape", newshape=[batch, filters // rank, rank]).call("sum", axis=[2])
