@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..ir import FuncType, TensorType, Type
-from ..ir.types import quantified, rebuild_type, type_children
+from ..ir.types import quantified, rebuild_type, rewrite_type
 from ..ops.base import OperatorType
 
 
@@ -16,21 +18,14 @@ def own_type(t: Type) -> Type:
         return TensorType(t.shape, t.dtype, t.span)  # type: ignore[attr-defined]  # by the class, which mypy does not follow
     if not t.is_generic or not quantified(t):
         return t
-    copies: dict[int, Type] = {}
-    stack = [(t, False)]
-    while stack:
-        part, ready = stack.pop()
-        if id(part) in copies:
-            continue
-        kids = type_children(part) if part.is_generic and not isinstance(part, OperatorType) else ()
-        if not kids:
-            copies[id(part)] = part
-        elif not ready:
-            stack.append((part, True))
-            stack += [(k, False) for k in kids]
-        elif isinstance(part, FuncType) and part.type_params:
-            *arg_types, ret_type = (copies[id(k)] for k in kids)
-            copies[id(part)] = FuncType(tuple(arg_types), ret_type, part.type_params, part.span)
-        else:
-            copies[id(part)] = rebuild_type(part, [copies[id(k)] for k in kids])
-    return copies[id(t)]
+    return rewrite_type(t, lambda leaf: leaf, _with_own_functions)
+
+
+def _with_own_functions(t: Type, kids: Sequence[Type]) -> Type:
+    """A type of these parts; a polymorphic function as a new object."""
+    if isinstance(t, OperatorType):
+        return t
+    if isinstance(t, FuncType) and t.type_params:
+        *arg_types, ret_type = kids
+        return FuncType(tuple(arg_types), ret_type, t.type_params, t.span)
+    return rebuild_type(t, kids)

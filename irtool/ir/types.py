@@ -454,10 +454,13 @@ def leaf_paths(root: Type) -> Iterator[tuple[Type, str]]:
         yield t, "".join(reversed(numbers))
 
 
-def rewrite_type(root: Type, leaf: Callable[[Type], Type]) -> Type:
+def rewrite_type(
+    root: Type, leaf: Callable[[Type], Type], node: Callable[[Type, Sequence[Type]], Type] = rebuild_type
+) -> Type:
     """`root` with every type that holds no other type replaced by the result of `leaf`; `root` itself if none changes.
 
-    What is shared within `root` is rewritten once, and stays shared.
+    What is shared within `root` is rewritten once, and stays shared. `node` makes a type that holds others, from it and from what these have
+    become.
     """
     if not type_children(root):
         return leaf(root)
@@ -471,7 +474,7 @@ def rewrite_type(root: Type, leaf: Callable[[Type], Type]) -> Type:
         if not kids:
             done[id(t)] = leaf(t)
         elif ready:
-            done[id(t)] = rebuild_type(t, [done[id(k)] for k in kids])
+            done[id(t)] = node(t, [done[id(k)] for k in kids])
         else:
             stack.append((t, True))
             stack.extend((k, False) for k in reversed(kids))
