@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..diagnostics import UsageError
 from ..tir.vector_target import VectorTarget
+from .flags import flag
 
-OPT = (
-    "weights that are transformed for speed: `balanced`, stored plain and transformed when they are loaded; `size`, no transforms; "
-    "`speed`, stored transformed, which takes disk space and no time to load"
-)
-"""The meaning of the flag `opt`."""
 
-OPT_WAYS = ("size", "balanced", "speed")
-"""The values of the flag."""
+def opt_flag() -> Any:
+    """The flag `opt`."""
+    return flag(
+        "balanced",
+        "weights that are transformed for speed: `balanced`, stored plain and transformed when they are loaded; `size`, no transforms; "
+        "`speed`, stored transformed, which takes disk space and no time to load",
+        ("size", "balanced", "speed"),
+    )
 
-WINOGRAD = (
-    "Winograd's algorithm for small windows: if faster and not opt=size, never, or in tiles of 2 x 2 or 4 x 4 results"
-)
-"""The meaning of the flag `winograd`."""
 
-WINOGRAD_WAYS = ("auto", "off", "2", "4")
-"""The values of the flag."""
+def winograd_flag() -> Any:
+    """The flag `winograd`."""
+    return flag(
+        "auto",
+        "Winograd's algorithm for small windows: if faster and not opt=size, never, or in tiles of 2 x 2 or 4 x 4 results",
+        ("auto", "off", "2", "4"),
+    )
 
-STRASSEN = "Strassen's algorithm for products with constant weights: if faster and not opt=size, never, or for all that it supports"
-"""The meaning of the flag `strassen`."""
 
-STRASSEN_WAYS = ("auto", "off", "on")
-"""The values of the flag."""
+def strassen_flag() -> Any:
+    """The flag `strassen`."""
+    return flag(
+        "auto",
+        "Strassen's algorithm for products with constant weights: if faster and not opt=size, never, or for all that it supports",
+        ("auto", "off", "on"),
+    )
 
 
 def check_products(winograd: str, strassen: str, math: str) -> None:

@@ -17,14 +17,11 @@ from ...tir.program import Program
 from ...tir.vector_target import MOST_THREADS
 from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
 from ..fast_products import (
-    OPT,
-    OPT_WAYS,
-    STRASSEN,
-    STRASSEN_WAYS,
-    WINOGRAD,
-    WINOGRAD_WAYS,
     check_products,
+    opt_flag,
     stores_plain,
+    strassen_flag,
+    winograd_flag,
     with_products,
 )
 from ..interface.entry import EntryPoint
@@ -92,9 +89,9 @@ class C(Backend):
         "processor, by the compiler's name; `none`: the compiler's default; `portable`, or levels such as "
         "x86-64-v2,x86-64-v3: code for each, chosen when it is loaded; default: native, for emit=c portable",
     )
-    opt: str = flag("balanced", OPT, OPT_WAYS)
-    winograd: str = flag("auto", WINOGRAD, WINOGRAD_WAYS)
-    strassen: str = flag("auto", STRASSEN, STRASSEN_WAYS)
+    opt: str = opt_flag()
+    winograd: str = winograd_flag()
+    strassen: str = strassen_flag()
     workspace_pools: tuple[str, ...] = flag(
         (), "names of memory pools for temporaries, each in the first one that it fits in; default: one arena"
     )

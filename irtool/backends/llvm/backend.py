@@ -29,14 +29,11 @@ from ..base import (
     flag,
 )
 from ..fast_products import (
-    OPT,
-    OPT_WAYS,
-    STRASSEN,
-    STRASSEN_WAYS,
-    WINOGRAD,
-    WINOGRAD_WAYS,
     check_products,
+    opt_flag,
     stores_plain,
+    strassen_flag,
+    winograd_flag,
     with_products,
 )
 from ..interface.memory import REGION_SIZE, check_region_size
@@ -67,9 +64,9 @@ class Llvm(Backend):
     math: str = flag("fast", "own vectorized exp, tanh, erf … (4 ULP), or those of libm", ("fast", "strict"))
     vector: str = flag("auto", "vectors, or scalar code only", ("auto", "none"))
     mcpu: str = flag("native", "processor, by LLVM's name; `none`: the baseline of the architecture")
-    opt: str = flag("balanced", OPT, OPT_WAYS)
-    winograd: str = flag("auto", WINOGRAD, WINOGRAD_WAYS)
-    strassen: str = flag("auto", STRASSEN, STRASSEN_WAYS)
+    opt: str = opt_flag()
+    winograd: str = winograd_flag()
+    strassen: str = strassen_flag()
     mtriple: str = flag("", "target triple, such as aarch64-linux-gnu; default: this machine")
     mattr: str = flag("", "features of the processor, such as +neon,+dotprod")
     region_size: str = flag("", REGION_SIZE)
