@@ -70,13 +70,12 @@ def _sarif(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
 
 
 def _rule(code: type[Code]) -> dict[str, Any]:
-    first, _, rest = (code.__doc__ or code.__name__).strip().partition("\n")
-    explanation = " ".join((first + "\n" + rest).split())
+    text = (code.__doc__ or code.__name__).strip()
     return {
         "id": code.name,
         "name": code.__name__,
-        "shortDescription": {"text": first},
-        "fullDescription": {"text": explanation},
+        "shortDescription": {"text": text.partition("\n")[0]},
+        "fullDescription": {"text": " ".join(text.split())},
     }
 
 
