@@ -10,6 +10,7 @@ import numpy as np
 import irtool
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1"]
+SANITIZED = [*STRICT, "-fsanitize=address,undefined"]
 
 DENSE = """
 #[version = "0.0.5"]

@@ -13,7 +13,7 @@ import irtool
 from irtool.driver.signature import Signature
 from irtool.interp.steps import Steps
 from irtool.interp.values import Data
-from tests.driver.programs import compile_c, parse, run
+from tests.driver.programs import SANITIZED, compile_c, parse, run
 from tests.fuzz.data import difference_of_values
 
 pytestmark = pytest.mark.usefixtures("quick_compiles")
@@ -49,7 +49,6 @@ int main(void) {
   return tvmgen_net_run(&inputs, &outputs) == NET_OTHER_VALUES ? 0 : 4;
 }
 """
-FLAGS = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsanitize=address,undefined", "-O1"]
 
 
 @pytest.mark.parametrize("archive", [False, True])
@@ -64,7 +63,7 @@ def test_the_interface_of_tvm_takes_values(archive: bool, tmp_path: Path) -> Non
         headers = sources = tmp_path
     (tmp_path / "main.c").write_text(MAIN)
     files = sorted(str(p.relative_to(tmp_path)) for p in sources.glob("*.c") if p.name != "main.c")
-    done = run(compile_c(tmp_path, "main", "main.c", *files, flags=[*FLAGS, f"-I{headers}"]))
+    done = run(compile_c(tmp_path, "main", "main.c", *files, flags=[*SANITIZED, f"-I{headers}"]))
     assert done.returncode == 0, (done.returncode, done.stderr)
 
 

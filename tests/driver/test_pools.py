@@ -21,7 +21,7 @@ from irtool.relay.memory_pools import (
 )
 from irtool.tir.mistakes import PoolsTooSmall
 from tests.command_line import irtool as irtool_command
-from tests.driver.programs import compile_c, parse, run
+from tests.driver.programs import SANITIZED, compile_c, parse, run
 
 pytestmark = pytest.mark.usefixtures("quick_compiles")
 
@@ -91,8 +91,7 @@ def test_a_caller_hands_over_each_pool(tmp_path: Path) -> None:
         '  for (i = 0; i < NET_OUT0_SIZE; ++i) printf("%.9g\\n", (double)out0[i]);\n'
         "  free(sram); free(dram);\n  return 0;\n}\n"
     )
-    flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsanitize=address,undefined", "-O1"]
-    done = run(compile_c(tmp_path, "main", "main.c", "net.c", flags=flags))
+    done = run(compile_c(tmp_path, "main", "main.c", "net.c", flags=SANITIZED))
     assert done.returncode == 0, done.stderr
     want = irtool.evaluate(module, inputs)[0]
     np.testing.assert_allclose(np.array(done.stdout.split(), "float32"), want.ravel(), rtol=1e-4, atol=1e-5)
@@ -174,8 +173,7 @@ def test_callers_hand_over_values_and_pools(tmp_path: Path) -> None:
         "  if (net_run(values, &tree, x, &twice, out1)) return 4;\n"
         "  free(pools.sram); free(pools.dram);\n  return 0;\n}\n"
     )
-    c_flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsanitize=address,undefined", "-O1"]
-    done = run(compile_c(tmp_path, "main", "main.c", "net.c", flags=c_flags))
+    done = run(compile_c(tmp_path, "main", "main.c", "net.c", flags=SANITIZED))
     assert done.returncode == 0, done.stderr
     assert int(re.search(r"NET_DRAM_POOL_SIZE (\d+)u", (tmp_path / "net.h").read_text())[1]) >= 30000
 

@@ -10,7 +10,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import ToolError
-from tests.driver.programs import compile_c, parse, run
+from tests.driver.programs import SANITIZED, compile_c, parse, run
 
 needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="no clang")
 TEXT = """type List[A] { Cons(A, List[A]), Nil, }
@@ -66,6 +66,5 @@ def test_callers_in_c_read_it_from_their_workspace(tmp_path: Path) -> None:
         "  if (net_run_with(arena + 3, size, x, &n, places, numbers, &total, shape0, shape1) || total != 6) return 3;\n"
         "  free(arena);\n  return 0;\n}\n"
     )
-    flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-fsanitize=address,undefined", "-O1"]
-    done = run(compile_c(tmp_path, "main", "main.c", "net.c", flags=flags))
+    done = run(compile_c(tmp_path, "main", "main.c", "net.c", flags=SANITIZED))
     assert done.returncode == 0, (done.returncode, done.stderr)

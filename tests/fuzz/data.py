@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,11 @@ import numpy as np
 
 import irtool
 from irtool.diagnostics import IrError, ToolError
+from irtool.driver.artifact import Artifact
 from irtool.interp.random_inputs import random_inputs
 from irtool.interp.values import Data, Reference
-from tests.fuzz.compiled import Compiled
+from irtool.ir import Module
+from tests.fuzz.compiled import Compiled, ProgramText
 from tests.fuzz.programs import data_program_text, program_module
 from tests.fuzz.trial import EndlessError, limited_steps
 
@@ -45,13 +47,30 @@ def _run(seed: int) -> Compiled:
                 cases.append((inputs, irtool.evaluate(module, inputs)))
         except (EndlessError, IrError) as error:
             return Compiled(seed, "unevaluated", str(error), pipeline)
-    level = options.pop("opt_level")
+    return outcome_of(seed, module, cases, options)
+
+
+def outcome_of(
+    seed: int,
+    module: Module,
+    cases: Sequence[tuple[Any, Any]],
+    options: Mapping[str, Any],
+    step_of: Callable[[Artifact], Callable[[Any], Any]] = lambda artifact: artifact.run,
+    **build: Any,
+) -> Compiled:
+    """The outcome of a program that is compiled with these flags and level, for inputs and the values that they should give.
+
+    `step_of`: the function of a build that takes the next inputs.
+    """
+    pipeline = tuple(f"{k}={v}" for k, v in options.items())
+    flags = {k: v for k, v in options.items() if k != "opt_level"}
     try:
-        artifact = irtool.build(module, opt_level=level, flags=options)
+        artifact = irtool.build(module, opt_level=options["opt_level"], flags=flags, **build)
         if not artifact.files:
             return Compiled(seed, "failed", f"it is compiled when it runs: {artifact.report['warnings']}", pipeline)
+        step = step_of(artifact)
         for inputs, want in cases:
-            difference = difference_of_values(want, artifact.run(inputs))
+            difference = difference_of_values(want, step(inputs))
             if difference:
                 return Compiled(seed, "failed", difference, pipeline)
     except ToolError as error:
@@ -85,7 +104,13 @@ def difference_of_values(want: Any, got: Any) -> str:
 
 def write_data_program(outcome: Compiled, folder: Path) -> Path:
     """Keeps a failure as its program, with the message in front."""
-    path = folder / f"data_{outcome.seed}.relay"
+    return write_program(outcome, folder, "data", data_program_text)
+
+
+def write_program(outcome: Compiled, folder: Path, name: str, text: ProgramText) -> Path:
+    """Keeps a failure as its program, with the message in front, in a file of that name with the seed behind it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}_{outcome.seed}.relay"
     about = "\n".join(f"// {line}" for line in [*outcome.message.splitlines(), *outcome.pipeline])
-    path.write_text(f"{about}\n{data_program_text(outcome.seed)}", encoding="utf-8")
+    path.write_text(f"{about}\n{text(outcome.seed)}", encoding="utf-8")
     return path

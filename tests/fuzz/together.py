@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 import irtool
-from irtool.diagnostics import IrError, ToolError
+from irtool.diagnostics import IrError
 from irtool.infer.lengths import symbols_of_params, with_lengths
 from irtool.interp.random_inputs import random_inputs
 from irtool.interp.steps import Steps
 from irtool.ir import Module
 from irtool.ir.tensor_names import state_outputs
 from tests.fuzz.compiled import Compiled
-from tests.fuzz.data import difference_of_values
+from tests.fuzz.data import outcome_of, write_program
 from tests.fuzz.programs import program_module, together_program_text
 from tests.fuzz.trial import EndlessError, limited_steps
 
@@ -52,22 +52,14 @@ def _run(seed: int) -> Compiled:
                 cases.append((inputs, steps.step(inputs) if has_states else irtool.evaluate(module, inputs)))
         except (EndlessError, IrError) as error:
             return Compiled(seed, "unevaluated", str(error), pipeline)
-    level = options.pop("opt_level")
-    try:
-        artifact = irtool.build(module, opt_level=level, flags=options, emit="so" if in_process else "exe")
-        if not artifact.files:
-            return Compiled(seed, "failed", f"it is compiled when it runs: {artifact.report['warnings']}", pipeline)
-        step = artifact.instance().step if has_states and in_process else artifact.run
-        for inputs, want in cases:
-            difference = difference_of_values(want, step(inputs))
-            if difference:
-                return Compiled(seed, "failed", difference, pipeline)
-    except ToolError as error:
-        kind = "refused" if "region is full" in str(error) else "failed"
-        return Compiled(seed, kind, str(error), pipeline)
-    except Exception as error:  # noqa: BLE001 - whatever leaves the compiler is what is looked for
-        return Compiled(seed, "failed", f"{type(error).__name__}: {error}", pipeline)
-    return Compiled(seed, "agreed", "", pipeline)
+    return outcome_of(
+        seed,
+        module,
+        cases,
+        options,
+        lambda artifact: artifact.instance().step if has_states and in_process else artifact.run,
+        emit="so" if in_process else "exe",
+    )
 
 
 def _inputs(module: Module, seed: int, rng: random.Random) -> list[Any]:
@@ -82,8 +74,4 @@ def _inputs(module: Module, seed: int, rng: random.Random) -> list[Any]:
 
 def write_together_program(outcome: Compiled, folder: Path) -> Path:
     """Keeps a failure as its program, with the message in front."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"together_{outcome.seed}.relay"
-    about = "\n".join(f"// {line}" for line in [*outcome.message.splitlines(), *outcome.pipeline])
-    path.write_text(f"{about}\n{together_program_text(outcome.seed)}", encoding="utf-8")
-    return path
+    return write_program(outcome, folder, "together", together_program_text)
