@@ -19,7 +19,7 @@ from tests.command_line import irtool as command
 
 RNG = np.random.default_rng(0)
 HALVES = {2: [0], 3: [0, 2], 6: [0], 7: [0, 2], 8: [0], 12: [0, 2], 14: [208]}
-"""Where blocks of each format have float16 numbers."""
+"""The places of float16 numbers in a block of each format."""
 PACKED = {f.name: n for n, f in FORMATS.items() if f.block > 1}
 
 

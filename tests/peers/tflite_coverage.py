@@ -24,7 +24,7 @@ SEEDS = (0, 1)
 
 @dataclass
 class Outcome:
-    """What became of the models of one operator and element type: how many a kernel takes, and the first failure of either way."""
+    """The outcome of the models of one operator and element type: how many a kernel takes, and the first failure of either way."""
 
     case: Case
     taken: int = 0

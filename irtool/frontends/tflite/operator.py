@@ -83,7 +83,7 @@ class Operand:
 QUANTIZED = ("int8", "uint8", "int16", "int32", "int64")
 
 Result = Expr | Value | Sequence["Expr | Value"]
-"""What a conversion gives: the one output, or the outputs in order (an expression that is a tuple stands for its fields)."""
+"""The outputs of a conversion: the one, or all in order (an expression that is a tuple stands for its fields)."""
 
 
 class GraphConverter(Protocol):

@@ -31,7 +31,7 @@ SEEDS = (
 
 
 def imported(data: bytes) -> bool:
-    """Whether the file is imported; a refusal has a message with the file's name."""
+    """True if the file is imported; a refusal has a message with the file's name."""
     try:
         irtool.from_tflite(data, say=lambda d: None)
     except IrError as error:
@@ -171,7 +171,7 @@ def test_branches_that_double_at_each_level() -> None:
     ],
 )
 def test_arrays_that_shapes_ask_for(op: Op, shapes: list[tuple[int, ...]]) -> None:
-    """What an operator needs while it is converted has limits of its own, below those of tensors."""
+    """Memory of a conversion has limits of its own, below those of tensors."""
     kind = "int8" if op.name == "AVERAGE_POOL_2D" else "float32"
     q = {"scale": 1.0} if kind == "int8" else {}
     tensors = [
