@@ -146,7 +146,7 @@ def _difference(module: irtool.Module, artifact: irtool.Artifact, inputs: list[A
         except (IrError, ToolError) as error:
             errors.append(str(error))
     if errors:
-        refusals = ("outside of its bounds", "have to be equal", "it has to be from")
+        refusals = ("outside of its bounds", "have to be equal", ", and it has to be from ")
         is_length = len(errors) == 2 and any(text in errors[1] for text in refusals)
         return "" if is_length else " / ".join(errors)
     for e, a in zip(value_leaves(expected), value_leaves(got), strict=True):
