@@ -97,12 +97,14 @@ class Code:
         example: a text that has the mistake.
         command: the words of an irtool command that shows it; `%s` stands for the file with the example.
         plugin: a Python file that the command loads as `%p`.
+        may_warn: True for a code of errors that also warnings have.
     """
 
     name: ClassVar[str] = ""
     example: ClassVar[str] = ""
     command: ClassVar[str] = "check %s"
     plugin: ClassVar[str] = ""
+    may_warn: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)

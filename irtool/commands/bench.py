@@ -29,6 +29,7 @@ from .mistakes import ClashingOptions
 from .notes import say_random
 from .output import write_text
 from .param_facts import ARRAYS, ONE_ARRAY, ParamFacts, main_option, type_options
+from .pass_options import loads_files
 from .precision_option import PrecisionChoice, precision_options
 from .progress import progress_bar
 from .state_option import state_option
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 @main_option("The entry.")
 @precision_options
 @type_options(ARRAYS, ONE_ARRAY)
+@loads_files
 @state_option
 @missing_constants_option
 @mcpu_option

@@ -24,7 +24,7 @@ from .build_options import (
 from .compiler_options import level_option, missing_constants_option
 from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
-from .param_facts import ARRAYS, ParamFacts, type_options, warn
+from .param_facts import ARRAYS, ParamFacts, type_options
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, precision_options, say_calibrated
 from .print_options import PrintChoice, print_options
@@ -33,6 +33,7 @@ from .report import summarize, weight_sizes
 from .state_option import state_option
 from .tables import drawer
 from .verbosity import is_verbose
+from .warning_flags import current_flags, warn_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,6 +134,7 @@ def command(
     messages: list[str] = []
 
     def texts(artifact: Any) -> dict[str, str]:
+        current_flags().printed(artifact.report["warnings"][len(messages) :])
         paths_and_texts = reports.texts(artifact, entries[0])
         unfiled.extend(text for path, text in paths_and_texts if path == "-")
         return {path: text for path, text in paths_and_texts if path != "-"}
@@ -161,7 +163,7 @@ def command(
         with steps_shown("reading", reports.quiet or bool(watching)):  # instruments print their own output
             artifact = session.build(source, goal.folder)
     seconds = time.perf_counter() - start
-    for warning in artifact.report["warnings"][len(messages) :]:  # notes of the cached build
+    for warning in current_flags().printed(artifact.report["warnings"][len(messages) :]):  # notes of the cached build
         click.echo(warning, err=True)
     report_instruments(watching)
     for text in unfiled:
@@ -238,14 +240,12 @@ def module_to_build(
     input_file: InputModule, param_facts: ParamFacts, entry: str, missing_constants: str, messages: list[str]
 ) -> tuple[Module, ParamFacts]:
     """The module to compile, constants filled in, and the known facts of its parameters; `messages` gets those of reading it."""
-    from ..diagnostics import render
     from ..ir.odd_weights import odd_weights
     from ..passes.core.bind import fill_missing_constants
     from .input_module import module_of
 
     def say(diagnostic: Diagnostic) -> None:
-        warn(diagnostic)
-        messages.append(render([diagnostic]))
+        messages.extend(warn_of([diagnostic]))
 
     module, param_facts = module_of(input_file, param_facts, messages, is_settled=True)
     if missing_constants in ("error", "param"):  # as parameters they may be among what is given

@@ -9,7 +9,7 @@ import click
 
 from . import param_types
 from .mistakes import ClashingOptions
-from .notes import say_warning
+from .warning_flags import say_warning
 
 RANDOM = "random"
 
@@ -59,8 +59,12 @@ def is_random(data: Sequence[str]) -> bool:
 
 def say_random_ranges(samples: int, seed: int) -> None:
     """Warns that ranges are from random inputs, the first of them with that seed."""
+    from ..quantization.mistakes import RandomRanges
+
     seeds = f"seed {seed}" if samples == 1 else f"seeds {seed} to {seed + samples - 1}"
-    say_warning(f"the ranges are from random inputs ({seeds}): ranges and errors say nothing of real data")
+    say_warning(
+        f"the ranges are from random inputs ({seeds}): ranges and errors say nothing of real data", RandomRanges
+    )
 
 
 __all__ = ["calibrate_option", "check_calibrate", "is_random", "read_calibration", "say_random_ranges"]

@@ -13,12 +13,15 @@ from . import param_types
 from .check_formats import FORMATS
 from .param_facts import ARRAYS, ONE_ARRAY, ParamFacts, entry_option, type_options
 from .pass_options import loads_files
+from .split_input import SplitChoice, split_options
 from .verbosity import is_quiet
+from .warning_flags import current_flags
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
     from ..diagnostics import Diagnostic
     from ..ir import Module
+    from .input_module import InputModule
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Checks:
 )
 @type_options(ARRAYS, ONE_ARRAY)
 @entry_option
+@split_options
 @click.option(
     "--format",
     "style",
@@ -66,7 +70,7 @@ class Checks:
 )
 @click.option("--json", "style", flag_value="json", help="The same as --format=json.")
 @loads_files
-def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
+def command(files: tuple[str, ...], style: str, split: SplitChoice, **asked: Any) -> None:
     """Parse and type-check FILES (`-`: standard input) and report all errors with their locations.
 
     An undetermined type is a warning; with --target, it is an error. The exit code is 1 if there are errors.
@@ -75,6 +79,7 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
     Examples:
       irtool check --target=c --shape x=1,3,224,224 net.relay
       irtool check --partial --params weights.npz net.relay
+      irtool check --split-input-file --verify-diagnostics cases.relay
     """
     checks = Checks(**asked)
     if checks.target is not None:
@@ -83,7 +88,8 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
         choose_backend(checks.target, {})  # an unknown one is said before anything is read
     diagnostics: list[Diagnostic] = []
     for path in files:
-        diagnostics += _check(path, checks, style)
+        diagnostics += _check_parts(path, checks, style, split) if split else _check(path, checks, style)
+    diagnostics = current_flags().applied(diagnostics)
     errors = sum(d.level == "error" for d in diagnostics)
     if style in FORMATS:
         for line in FORMATS[style](diagnostics):
@@ -102,14 +108,36 @@ def command(files: tuple[str, ...], style: str, **asked: Any) -> None:
         raise click.exceptions.Exit(1)
 
 
+def _check_parts(path: str, checks: Checks, style: str, split: SplitChoice) -> list[Diagnostic]:
+    """The problems of the modules in a file, or their differences from those that it expects."""
+    from ..diagnostics import IrError, UsageError
+    from .input_module import read_input
+
+    try:
+        parts = split.parts(read_input(path))
+    except UsageError:
+        raise
+    except IrError as error:
+        return [d if d.location else replace(d, filename=path) for d in error.diagnostics]
+    return [d for part in parts for d in part.judged(_check_input(part.input_file, checks, style))]
+
+
 def _check(path: str, checks: Checks, style: str) -> list[Diagnostic]:
     from ..diagnostics import IrError
-    from ..ir.odd_weights import odd_weights
     from .input_module import read_input
+
+    try:
+        return _check_input(read_input(path), checks, style)
+    except IrError as error:
+        return [d if d.location else replace(d, filename=path) for d in error.diagnostics]
+
+
+def _check_input(input_file: InputModule, checks: Checks, style: str) -> list[Diagnostic]:
+    from ..diagnostics import IrError
+    from ..ir.odd_weights import odd_weights
 
     diagnostics: list[Diagnostic] = []
     try:
-        input_file = read_input(path)
         module, param_facts, problems = input_file.examine(checks.param_facts, is_settled=checks.target is not None)
         checks, diagnostics, name = replace(checks, param_facts=param_facts), list(problems), input_file.name
         if module is None or any(d.level == "error" for d in diagnostics):
@@ -133,7 +161,7 @@ def _check(path: str, checks: Checks, style: str) -> list[Diagnostic]:
         elif not checks.syntax_only:
             diagnostics += _typed(module, checks, diagnostics.append)
     except IrError as error:
-        diagnostics += [d if d.location else replace(d, filename=path) for d in error.diagnostics]
+        diagnostics += [d if d.location else replace(d, filename=input_file.name) for d in error.diagnostics]
     return diagnostics
 
 

@@ -72,6 +72,9 @@ def reference() -> str:
         "A diagnostic has its code in brackets: `error[E0104]`. `irtool check --json` gives it as `code`. Messages may change;",
         "a code keeps its meaning.",
         "",
+        "`-Werror` makes errors of all warnings, `-Werror=W0101` of those with this code, `-Wno-W0101` does not print them;",
+        "`-Werror -Wno-error=W0101` makes errors of all others. A flag that names a code goes before one that names none.",
+        "",
     ]
     for cls in codes:
         out += [f"## {cls.name}: {cls.__name__}", "", for_markdown(_manual(cls)), ""]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .notes import say_constants
-from .param_facts import ParamFacts, warn
+from .param_facts import ParamFacts
+from .warning_flags import warn
 
 if TYPE_CHECKING:
     from ..ir import Module

@@ -12,10 +12,10 @@ from .compiler_options import missing_constants_option
 from .engines import check_way
 from .entry_module import read_entry_module
 from .mistakes import ClashingOptions
-from .notes import say_warning
 from .param_facts import ParamFacts, main_option, type_options
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, machine_of, precision_options
+from .warning_flags import say_warning
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def command(
     from ..ir import Function
     from ..ir.tensor_names import output_names
     from ..passes import run_passes
+    from ..quantization.mistakes import CalibratedOnItself
     from .scoring import Scoring
 
     if not param_facts.inputs and not param_facts.single:
@@ -115,7 +116,7 @@ def command(
     if chosen.passes:
         module = run_passes(module, chosen.passes, opt_level=level, instruments=chosen.instruments, **chosen.context)
     if _is_calibrated_on(precision, param_facts):
-        say_warning("the set also calibrates: its errors are smaller than those on other data")
+        say_warning("the set also calibrates: its errors are smaller than those on other data", CalibratedOnItself)
     machine = machine_of([via])
     module = precision.lower(module, entry, read.param_facts.names, machine, opt_level=level, **chosen.context).module
     outputs = _outputs(_runner(module, entry, via, level, chosen), samples)

@@ -48,9 +48,9 @@ def command(
     from ..printer import to_text
     from .input_module import read_input
     from .onnx_input import OnnxInput
-    from .param_facts import warn
     from .progress import progress_bar
     from .tflite_input import TfliteInput
+    from .warning_flags import warn
 
     check_options(output, params_format, params_out)
     input_file = read_input(file)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from ..diagnostics import Diagnostic, IrError, render
+from ..diagnostics import Diagnostic, IrError
 from ..frontends.onnx.recognise import is_binary, is_text
 from ..frontends.tflite.recognise import is_tflite
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
 from .param_facts import ParamFacts, digest
 from .source import constants_beside, decode_text, examine_text, read_data
+from .warning_flags import warn_of
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -136,11 +136,9 @@ def module_of(
     module, param_facts, diagnostics = input_file.examine(param_facts, is_settled)
     if module is None or any(d.level == "error" for d in diagnostics):
         raise IrError(diagnostics)
-    if diagnostics:
-        warnings = render(diagnostics)
-        print(warnings, file=sys.stderr)
-        if messages is not None:
-            messages.append(warnings)
+    texts = warn_of(diagnostics)
+    if messages is not None:
+        messages.extend(texts)
     return module, param_facts
 
 

@@ -114,3 +114,35 @@ def @main(%x: float32) {
 }
 """
     command = "run --missing-constants=random --no-random %s"
+
+
+@code("E0017")
+class UnmetExpectation(Code):
+    """An error that `--verify-diagnostics` expects and that is not reported, or the reverse.
+
+    `// ERROR: WORDS` expects an error with these words, behind text on that line, alone on a line on the next one.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: float32) {
+  exp(%x)  // ERROR: unknown operator
+}
+"""
+    command = "check --verify-diagnostics %s"
+
+
+@code("W0001")
+class MissingConstantsFile(Code):
+    """A text whose constants were written beside it (`--constants=external`), to a file that is not there any more.
+
+    Their values are unknown; `--missing-constants` fills them in.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(2), float32]) {
+  add(%x, meta[relay.Constant][0])
+}
+/* The values of the constants are in weights.npz. */
+"""

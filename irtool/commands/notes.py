@@ -20,12 +20,6 @@ def say(sentence: str) -> None:
     print(f"note: {sentence}", file=sys.stderr)
 
 
-def say_warning(sentence: str) -> None:
-    """Prints a warning, also if the command is to be quiet: the result is likely not the intended one."""
-    sys.stdout.flush()
-    print(f"warning: {sentence}", file=sys.stderr)
-
-
 def say_random(names: Sequence[str], total: int, seed: int) -> None:
     """Says which of a function's parameters have random values."""
     from ..interp.random_inputs import name_random

@@ -7,25 +7,29 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import param_types
 from .grouped import grouped
-from .mistakes import UnwritableFile
+from .mistakes import ClashingOptions, UnwritableFile
 from .optional_value import OptionalValues
 from .param_facts import ARRAYS, ONE_ARRAY, ParamFacts, entry_option, type_options
 from .pass_options import PassChoice, pass_options, report_instruments
 from .print_options import PrintChoice, print_options
 from .printing import printing_options
 from .source import file_or_stdin
+from .split_input import SplitChoice, split_options
 from .tables import drawer
+from .warning_flags import warn
 
 if TYPE_CHECKING:
+    from ..ir import Module
     from ..passes.instruments.limit import StopAfter
     from ..passes.instruments.timing import Timing
+    from .input_module import InputModule
 
 
 @dataclass(frozen=True)
@@ -166,6 +170,7 @@ watch_options = grouped(
 @entry_option
 @print_options("the module", "passes")
 @watch_options
+@split_options
 @click.option(
     "--reproducer",
     type=param_types.WRITTEN,
@@ -174,22 +179,7 @@ watch_options = grouped(
     help="File for the reproducer if a pass fails.",
 )
 @printing_options
-def command(
-    file: str,
-    chosen: PassChoice,
-    level: int | None,
-    output: str | None,
-    func: tuple[str, ...],
-    allow_no_match: bool,
-    opt_level: int,
-    target: str | None,
-    param_facts: ParamFacts,
-    entry: str | None,
-    printed: PrintChoice,
-    watched: WatchChoice,
-    reproducer: str | None,
-    show: Callable[..., str],
-) -> None:
+def command(file: str, output: str | None, split: SplitChoice, **asked: Any) -> None:
     """Run passes on a module and print the result, with types inferred.
 
     FILE is Relay text or an ONNX model; `-` is standard input, which is also read if FILE is omitted and input is piped in.
@@ -200,56 +190,125 @@ def command(
       irtool opt --passes='func("^main$", FuseOps{fuse_opt_level=1})' net.relay
       irtool opt -O3 --print-changed=diff --time-passes net.relay
       irtool opt -O3 --bisect --inputs arrays.npz net.relay
+      irtool opt --passes=FuseOps --split-input-file --verify-diagnostics cases.relay
     """
-    from ..diagnostics import InternalError, render
-    from ..passes import run_passes
-    from ..plugin import PluginError
-    from .input_module import read_module
-
-    timing, limit = watched.timing(), watched.limit()
-    with _stage(timing, "parse"):
-        module, param_facts = read_module(file, param_facts)
-    module = param_facts.apply(module, entry)
-    if watched.bisect:
-        from .bisecting import bisect
-
-        bisect(
-            module, chosen, level, func or None, opt_level, target, entry or "main", watched.check_values or 1, output
-        )
-        return
-    pipelines = [*chosen.passes, *([] if level is None else [f"default<O{level}>"])]
-    instruments = [*chosen.instruments, *([limit] if limit is not None else []), *printed.instruments(show)]
-    instruments += watched.instruments(show)
-    if timing is not None:
-        instruments = [timing.watch(i, _STAGES.get(type(i).__name__, type(i).__name__)) for i in instruments]
-        instruments.append(timing)
-    try:
-        module = run_passes(
-            module,
-            pipelines,
-            func or None,
-            opt_level if level is None else level,
-            target=target,
-            instruments=instruments,
-            allow_no_match=allow_no_match,
-            warn=lambda warning: click.echo(render([warning]), err=True),
-            **chosen.context,
-        )
-    except (InternalError, PluginError) as error:
-        if isinstance(error, PluginError) and (error.failed is None or reproducer is None):
-            raise
-        path = _reproduce(error, chosen, watched, reproducer)
-        if isinstance(error, InternalError):
-            error.reproducer = path
-        raise
-    if limit is not None:
-        limit.check_reached()
-    with _stage(timing, "print"):
-        text = show(module, output=output)
-    report_instruments(instruments)
     from .output import write_text
 
+    transformation = Transformation(output=output, **asked)
+    if split:
+        from .input_module import read_input
+        from .split_input import transform_parts
+
+        transformation.check_split()
+        text = transform_parts(split.parts(read_input(file)), lambda part: transformation.text(lambda: part))
+    elif transformation.watched.bisect:
+        transformation.bisect(file)
+        return
+    else:
+        from .input_module import read_input
+
+        text = transformation.text(lambda: read_input(file))
+    report_instruments(transformation.instruments)
     write_text(output, text)
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """The passes of a command line, what is known of the module, and what happens around each pass.
+
+    `instruments` are those of all modules that were transformed, for their reports.
+    """
+
+    chosen: PassChoice
+    level: int | None
+    output: str | None
+    func: tuple[str, ...]
+    allow_no_match: bool
+    opt_level: int
+    target: str | None
+    param_facts: ParamFacts
+    entry: str | None
+    printed: PrintChoice
+    watched: WatchChoice
+    reproducer: str | None
+    show: Callable[..., str]
+    instruments: list[Any] = field(default_factory=list)
+
+    def check_split(self) -> None:
+        """Raises UsageError for options that are about one module."""
+        from ..diagnostics import UsageError
+
+        one = {"--bisect": self.watched.bisect, "--dump-dir": self.watched.dump_dir, "--reproducer": self.reproducer}
+        if clashing := [option for option, value in one.items() if value]:
+            raise UsageError(
+                f"{' and '.join(clashing)}: only for one module, not for parts of a file", code=ClashingOptions
+            )
+
+    def bisect(self, file: str) -> None:
+        """Prints the first pass that changes results, and a module that shows it."""
+        from .bisecting import bisect
+        from .input_module import read_module
+
+        module, param_facts = read_module(file, self.param_facts)
+        bisect(
+            param_facts.apply(module, self.entry),
+            self.chosen,
+            self.level,
+            self.func or None,
+            self.opt_level,
+            self.target,
+            self.entry or "main",
+            self.watched.check_values or 1,
+            self.output,
+        )
+
+    def text(self, read: Callable[[], InputModule]) -> str:
+        """The text of the module in a file after the passes."""
+        from .input_module import module_of
+
+        timing, limit = self.watched.timing(), self.watched.limit()
+        with _stage(timing, "parse"):
+            module, param_facts = module_of(read(), self.param_facts)
+        module = param_facts.apply(module, self.entry)
+        instruments = [*self.chosen.instruments, *([limit] if limit is not None else [])]
+        instruments += [*self.printed.instruments(self.show), *self.watched.instruments(self.show)]
+        if timing is not None:
+            instruments = [timing.watch(i, _STAGES.get(type(i).__name__, type(i).__name__)) for i in instruments]
+            instruments.append(timing)
+        module = self._after_passes(module, instruments)
+        if limit is not None:
+            limit.check_reached()
+        with _stage(timing, "print"):
+            text = self.show(module, output=self.output)
+        self.instruments.extend(i for i in instruments if i not in self.instruments)
+        return text
+
+    def _after_passes(self, module: Module, instruments: list[Any]) -> Module:
+        """The module after the passes. Of one that fails by a bug, a reproducer is written."""
+        from ..diagnostics import InternalError
+        from ..passes import run_passes
+        from ..plugin import PluginError
+
+        level = self.level
+        try:
+            return run_passes(
+                module,
+                [*self.chosen.passes, *([] if level is None else [f"default<O{level}>"])],
+                self.func or None,
+                self.opt_level if level is None else level,
+                target=self.target,
+                instruments=instruments,
+                allow_no_match=self.allow_no_match,
+                warn=warn,
+                **self.chosen.context,
+            )
+        except (InternalError, PluginError) as error:
+            if isinstance(error, PluginError) and (error.failed is None or self.reproducer is None):
+                raise
+            path = _reproduce(error, self.chosen, self.watched, self.reproducer)
+            if isinstance(error, InternalError):
+                error.reproducer = path
+            raise
 
 
 def _reproduce(error: BaseException, chosen: PassChoice, watched: WatchChoice, path: str | None) -> str:

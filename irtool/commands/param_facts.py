@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ import click
 from . import param_types
 from .fixed_values import read_fixed
 from .mistakes import BadValue, ClashingOptions
+from .warning_flags import warn
 from .wrong_usage import WrongUsage
 
 if TYPE_CHECKING:
@@ -169,13 +169,6 @@ class ParamFacts:
         )
         files = (self.params, self.inputs, tuple(self.single.values()))
         return (*fact_items, *[tuple(map(digest, paths)) for paths in files])
-
-
-def warn(diagnostic: Diagnostic) -> None:
-    """Says something on standard error."""
-    from ..diagnostics import render
-
-    print(render([diagnostic]), file=sys.stderr)
 
 
 def entry_of(module: Module, entry: str | None) -> str:
@@ -482,5 +475,4 @@ __all__ = [
     "main_option",
     "shape_options",
     "type_options",
-    "warn",
 ]

@@ -11,11 +11,13 @@ import click
 from . import param_types
 from .calibrate_option import RANDOM, calibrate_option, check_calibrate, is_random, read_calibration, say_random_ranges
 from .mistakes import ClashingOptions
-from .notes import conversions_as_notes, say_warning
+from .notes import conversions_as_notes
 from .param_facts import ARRAYS, ParamFacts, main_option, type_options
+from .pass_options import loads_files
 from .printing import types_option
 from .quantize_options import affine_options, check_weight_options, qconfig_option
 from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
+from .warning_flags import say_warning
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 @qconfig_option
 @type_options(ARRAYS)
 @main_option("The network.")
+@loads_files
 @types_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
@@ -89,6 +92,7 @@ def command(
     from ..driver.precision import is_too_low, low_ratio_sentence
     from ..passes.core.bind import bind_params
     from ..printer import to_text
+    from ..quantization.mistakes import LowRatio
 
     check_options(output, params_format, params_out)
     if qconfig and mode != "tvm":
@@ -110,10 +114,10 @@ def command(
             module, arrays, report = _quantized(file, param_facts, entry, data, mode, affine, qconfig)
     if params_format == EMBEDDED:
         module, arrays = bind_params(module, arrays, entry), {}
-    write_with_weights(output, to_text(module, types=types), params_format, params_out, arrays, quiet or as_json)
     if report.snr is not None and is_too_low(report.snr):
         worst = [(r.name, float(r.own_snr or 0.0)) for r in report.worst_first]
-        say_warning(low_ratio_sentence(report.snr, worst))
+        say_warning(low_ratio_sentence(report.snr, worst), LowRatio)
+    write_with_weights(output, to_text(module, types=types), params_format, params_out, arrays, quiet or as_json)
     if as_json:
         click.echo(json.dumps(report.as_dict(), indent=1))
     elif not quiet and output != "-":

@@ -18,9 +18,9 @@ from .engines import check_way
 from .entry_module import read_entry_module
 from .images import ImageRule, image_options
 from .mistakes import ClashingOptions
-from .notes import say_random, say_warning
+from .notes import say_random
 from .output_checks import OutputChecks, output_check_options
-from .param_facts import ParamFacts, main_option, type_options, warn
+from .param_facts import ParamFacts, main_option, type_options
 from .parameter_values import parameter_values
 from .pass_options import PassChoice, pass_options, report_instruments
 from .precision_option import PrecisionChoice, error_line, machine_of, precision_options
@@ -28,6 +28,7 @@ from .run_steps import Keep, Rows, evaluate_rows, names_without_states, run_rows
 from .saved_outputs import SavedStates, save_outputs
 from .state_option import state_option
 from .tables import drawer
+from .warning_flags import say_warning, warn
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
@@ -244,11 +245,12 @@ def command(
 def _show_error(precision: PrecisionChoice, lowered: Lowered, exact: Any, result: Any, is_random: bool) -> None:
     """Prints the error of a lower precision, and a warning if it is too large."""
     from ..driver.precision import is_too_low, low_ratio_sentence, precision_error
+    from ..quantization.mistakes import LowRatio
 
     error = precision_error(exact, result)
     click.echo(error_line(precision.name, error, lowered.calibrated, "random inputs" if is_random else ""))
     if is_too_low(error.snr):
-        say_warning(low_ratio_sentence(error.snr, lowered.worst()))
+        say_warning(low_ratio_sentence(error.snr, lowered.worst()), LowRatio)
 
 
 def _compiling(ways: Sequence[str], flags: Mapping[str, str | None], runner: tuple[str, ...]) -> _Compiling:
@@ -276,7 +278,7 @@ class _Compiling:
 
 def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> Module:
     """The module after `--passes`, in which the entry must still be."""
-    from ..diagnostics import IrError, render
+    from ..diagnostics import IrError
     from ..driver.mistakes import NoSuchEntry
     from ..passes import run_passes
 
@@ -285,7 +287,7 @@ def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> 
         chosen.passes,
         opt_level=level,
         instruments=chosen.instruments,
-        warn=lambda warning: click.echo(render([warning]), err=True),
+        warn=warn,
         **chosen.context,
     )
     if entry not in module.functions:
@@ -350,10 +352,11 @@ def _run(
 def _say_baked(baked: Sequence[str]) -> None:
     """Warns that values of inputs are constants of the compiled code."""
     from ..diagnostics import Diagnostic
+    from ..driver.mistakes import BakedInputs
     from ..driver.specialize import said_of
 
     note = "irtool build, whose code takes any values, refuses this network"
-    warn(Diagnostic(said_of(baked), level="warning", notes=(note,)))
+    warn(Diagnostic(said_of(baked), level="warning", notes=(note,), code=BakedInputs))
 
 
 def _timed(function: Any, repeat: int) -> tuple[Any, float]:

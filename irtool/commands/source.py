@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import Diagnostic, IrError, nearest
 from ..files import open_file
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
-from .mistakes import UnreadableFile
+from .mistakes import MissingConstantsFile, UnreadableFile
 
 if TYPE_CHECKING:
     import click
@@ -136,7 +136,7 @@ def examine_text(text: str, name: str) -> tuple[Module | None, list[Diagnostic]]
         return with_constants(module, read_constants(path)), problems
     except FileNotFoundError:
         message = f"the constants are in {path}, which is not there: they are unknown"
-        return module, [*problems, Diagnostic(message, level="warning", filename=name)]
+        return module, [*problems, Diagnostic(message, level="warning", filename=name, code=MissingConstantsFile)]
     except OSError as error:
         raise IrError(f"cannot read {path}: {error.strerror or error}", code=UnreadableFile) from None
 

@@ -63,7 +63,7 @@ def print_text(text: str, weights: Mapping[str, Any], quiet: bool) -> None:
     """Prints the text, and names on standard error the weights that are not in it. Raises IrError."""
     from ..diagnostics import Diagnostic
     from .output import write_text
-    from .param_facts import warn
+    from .warning_flags import warn
 
     write_text(None, text)
     if weights and not quiet:

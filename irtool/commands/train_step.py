@@ -11,11 +11,12 @@ import click
 
 from . import param_types
 from .mistakes import ClashingOptions
-from .notes import say_warning
 from .param_facts import ARRAYS, ParamFacts, main_option, type_options
+from .pass_options import loads_files
 from .printing import types_option
 from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
 from .train_options import train_options
+from .warning_flags import say_warning
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 )
 @type_options(ARRAYS)
 @main_option("The network.")
+@loads_files
 @types_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
@@ -74,8 +76,8 @@ def command(
     memory = None if options.ram_limit is None else _planned_memory(module, weights)
     if params_format == EMBEDDED:
         module, weights = bind_params(module, weights, "main"), {}
-    write_with_weights(output, to_text(module, types=types), params_format, params_out, weights, quiet or as_json)
     _warn(report)
+    write_with_weights(output, to_text(module, types=types), params_format, params_out, weights, quiet or as_json)
     if as_json:
         click.echo(json.dumps({**report.as_dict(), **({} if memory is None else {"workspace": memory})}, indent=1))
     elif not quiet and output != "-":
@@ -129,14 +131,18 @@ def _show_memory(memory: Mapping[str, Any]) -> None:
 
 def _warn(report: Report) -> None:
     """Warns of weights that are trained apart, and of outputs that are left out."""
+    from ..training.mistakes import DroppedOutputs
+
     if report.separated:
         names = [f"{new} (the model's {old})" for new, old in report.separated.items()]
         more = f", and {len(names) - 3} more" if len(names) > 3 else ""
         say_warning(
-            f"{len(names)} weights of equal elements, each shared by several layers, are trained apart: {', '.join(names[:3])}{more}"
+            f"{len(names)} weights of equal elements, each shared by several layers, are trained apart: {', '.join(names[:3])}{more}",
         )
     if report.dropped_outputs:
-        say_warning(f"outputs without a part in the loss are left out: {', '.join(report.dropped_outputs)}")
+        say_warning(
+            f"outputs without a part in the loss are left out: {', '.join(report.dropped_outputs)}", DroppedOutputs
+        )
 
 
 def _show(report: Report) -> None:

@@ -1,4 +1,4 @@
-"""Verbosity of commands: `-v`, `-q` and `--color`, which commands have without declaring them."""
+"""Verbosity of commands: `-v`, `-q`, `-W` and `--color`, which commands have without declaring them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 
 from . import param_types
 from .colour import WHEN, choose
+from .warning_flags import remember_flags
 
 _VERBOSE, _QUIET = "irtool.verbose", "irtool.quiet"
 
@@ -15,7 +16,8 @@ _VERBOSE, _QUIET = "irtool.verbose", "irtool.quiet"
 def common_options(params: Sequence[click.Parameter]) -> Iterator[click.Parameter]:
     """The options that a command with these parameters gets beside them.
 
-    `--color` is everyone's. `-v` and `-q` are those of commands about files, unless they have their own.
+    `--color` is everyone's. `-v` and `-q` are those of commands about files, unless they have their own; `-W` is that of commands
+    that read modules with what is known of their parameters.
     """
     names = {name for p in params for name in p.opts}
     if any(isinstance(p, click.Argument) and isinstance(p.type, param_types.Path) for p in params):
@@ -35,6 +37,16 @@ def common_options(params: Sequence[click.Parameter]) -> Iterator[click.Paramete
                 callback=_remembered(_QUIET),
                 help="Print the result, notes and errors only.",
             )
+    if "--shape" in names:
+        yield click.Option(
+            ["-W", "warnings"],
+            metavar="FLAG",
+            multiple=True,
+            expose_value=False,
+            callback=remember_flags,
+            help="-Werror: warnings are errors; -Werror=CODE: those of this code; -Wno-error=CODE: but for them; -Wno-CODE: "
+            "do not print them. Repeatable.",
+        )
     yield click.Option(
         ["--color"],
         type=click.Choice(WHEN),

@@ -59,3 +59,24 @@ def @main(%c: bool, %x: float32) {
 }
 """
     command = "build --emit=c --graph %t/graph.json --no-cache -o %t %s"
+
+
+@code("W0601")
+class BakedInputs(Code):
+    """An input whose value decides the code: it is compiled as a constant, anew for each other value.
+
+    `irtool run` compiles for the values at hand. `irtool build`, whose code takes any values, refuses such a network.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%s: Tensor[(1), int64], %x: Tensor[(4), float32]) {
+  (dyn.zeros(%s, shape=None, dtype="float32"), exp(%x))
+}
+"""
+    command = "run --load %p --compare interp,c %s --input s=s.npy"
+    plugin = """\
+import numpy
+
+numpy.save("s.npy", numpy.int64([3]))
+"""

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import IrError, ToolError, UsageError
+from ..diagnostics import Diagnostic, IrError, ToolError, UsageError
 from ..files import temporary_folder
 from ..gc_tuning import rare_collections
 from ..ir import Expr, Module
 from ..passes.core.resolve import resolve
+from ..quantization.mistakes import LowRatio
 from ..symbolic_int import Undecided
 from .artifact import Artifact
 from .options import TEXTS, Options
@@ -233,8 +234,10 @@ def _precision_fields(lowered: Lowered) -> dict[str, Any]:
 def _measured(exact: Module, lowered: Lowered, entry: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The error of a lower precision for the report, and warnings about a large one."""
     error = measure_error(exact, lowered.module, entry, lowered.samples)
-    low = is_too_low(error.snr)
-    return asdict(error), (f"warning: {low_ratio_sentence(error.snr, lowered.worst())}",) if low else ()
+    if not is_too_low(error.snr):
+        return asdict(error), ()
+    warning = Diagnostic(low_ratio_sentence(error.snr, lowered.worst()), level="warning", code=LowRatio)
+    return asdict(error), (str(warning),)
 
 
 def _transform(

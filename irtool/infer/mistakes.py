@@ -56,6 +56,7 @@ class OpenType(Code):
     printed, but not run or compiled.
     """
 
+    may_warn = True
     example = """\
 #[version = "0.0.5"]
 def @main(%x) {
@@ -142,3 +143,19 @@ def @main(%x: Tensor[(2, ?), float32]) {
 }
 """
     command = "check --shape x=3,3 %s"
+
+
+@code("W0301")
+class AssumedDtype(Code):
+    """A parameter whose dtype nothing says: it is taken to be float32.
+
+    `--dtype NAME=…` says another, and annotations in the text do.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x) {
+  nn.relu(%x)
+}
+"""
+    command = "check --shape x=2,3 %s"

@@ -13,6 +13,7 @@ from ..trampoline import trampoline
 from .equal_lengths import with_equal_lengths
 from .hints import annotate_params, read_hints
 from .infer import in_order, infer_known_types
+from .mistakes import AssumedDtype
 from .open_types import has_unknowns
 
 
@@ -77,7 +78,11 @@ def specialize(
                 new_types[p] = TensorType(rest.shapes[p], numbers.get(p.name, "float32"))
                 if warn is not None and p.name not in numbers:
                     message = f"nothing says the dtype of %{p.name}: float32 is taken"
-                    warn(Diagnostic(message, p.span, "warning", help=f"--dtype {p.name}=… says another"))
+                    warn(
+                        Diagnostic(
+                            message, p.span, "warning", help=f"--dtype {p.name}=… says another", code=AssumedDtype
+                        )
+                    )
     return annotate_params(module, entry, new_types)
 
 

@@ -78,3 +78,24 @@ def @main(%p: Pair) {
   }
 }
 """
+
+
+@code("W0201")
+class OddWeights(Code):
+    """A weight that holds NaN or infinity: mostly the trace of a training that failed, or of a damaged file.
+
+    Masks of zeros and infinities, as attention adds them, are no such weights.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(2), float32], %w: Tensor[(2), float32]) {
+  add(%x, %w)
+}
+"""
+    command = "check --load %p --params values.npz %s"
+    plugin = """\
+import numpy
+
+numpy.savez("values.npz", w=numpy.float32([1.0, numpy.nan]))
+"""

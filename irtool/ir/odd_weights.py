@@ -8,6 +8,7 @@ from typing import Any
 from ..deferred import np
 from ..diagnostics import Diagnostic
 from .expr import Constant, MissingData
+from .mistakes import OddWeights
 from .module import Module
 from .walk import post_order
 
@@ -25,7 +26,7 @@ def odd_weights(module: Module, weights: Mapping[str, Any]) -> list[Diagnostic]:
     Masks are none of these: a number that is infinite, and tensors of zeros and infinities, as attention adds them.
     """
     return [
-        Diagnostic(f"{name} holds {oddity}", span, "warning")
+        Diagnostic(f"{name} holds {oddity}", span, "warning", code=OddWeights)
         for name, span, values in _weights(module, weights)
         if (oddity := _describe(np.asarray(values)))
     ]

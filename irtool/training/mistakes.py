@@ -53,3 +53,24 @@ def @main(%x: Tensor[(1, 4), float32], %w: Tensor[(2), float32]) {
 }
 """
     command = "train-step %s -o %t --loss mse --value w=1,2 --params-format embedded"
+
+
+@code("W1201")
+class DroppedOutputs(Code):
+    """Outputs without a part in the loss: the step leaves them out.
+
+    `--output NAME` chooses the output that the loss is computed from.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 4), float32], %w: Tensor[(3, 4), float32]) {
+  (nn.dense(%x, %w, units=3), exp(%x))
+}
+"""
+    command = "train-step --load %p --params values.npz %s -o %t --loss mse"
+    plugin = """\
+import numpy
+
+numpy.savez("values.npz", w=numpy.ones((3, 4), "float32"))
+"""

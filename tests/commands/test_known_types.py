@@ -156,7 +156,7 @@ def test_assumed_dtypes_are_said_and_hints_checked(file, capsys) -> None:
     assert run(["opt", *command, "--shape", "x=2,3"]) == 0
     done = capsys.readouterr()
     assert "Tensor[(2, 3), float32]" in done.out
-    assert "warning: nothing says the dtype of %x: float32 is taken" in done.err
+    assert "warning[W0301]: nothing says the dtype of %x: float32 is taken" in done.err
     for wrong in (["--shape", "x"], ["--shape", "x=2,*"], ["--dtype", "x=floaty"], ["--dtype", "int8"]):
         assert run(["check", *command, *wrong]) == 2
     for wrong in (["--shape", "y=1"], ["--dtype", "y=int8"], ["--entry", "nope"]):

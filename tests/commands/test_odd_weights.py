@@ -25,7 +25,7 @@ def test_commands_name_the_weight(command: list[str], tmp_path: Path, monkeypatc
     Path("net.relay").write_text(TEXT)
     code, _, err = invoke(*command, "net.relay", "--params", "w.npz")
     assert code == 0
-    assert err.count("warning: the weight w holds 1 NaN and 1 infinity among 12 elements") == 1
+    assert err.count("warning[W0201]: the weight w holds 1 NaN and 1 infinity among 12 elements") == 1
     np.savez("w.npz", w=np.ones((4, 3), "float32"))
     assert "holds" not in invoke(*command, "net.relay", "--params", "w.npz")[2]
 

@@ -49,13 +49,18 @@ class Case:
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """The lines of a file between two separators; `first` is the number of the first one."""
 
     first: int
     lines: list[str]
     directives: list[Directive]
     mistakes: list[Mistake]
+
+    @property
+    def text(self) -> str:
+        """Its lines, each with the number that it has in the file: the lines before them are blank."""
+        return "\n" * (self.first - 1) + "\n".join(self.lines) + "\n"
 
     def texts(self, name: str) -> list[str]:
         """The texts of its directives of that name."""
@@ -72,15 +77,14 @@ def read_cases(path: str) -> list[Case]:
     with open_text(path, errors="surrogateescape", newline="") as source:
         lines = source.read().split("\n")
     marker = marker_of(path)
-    parts = _split(lines, marker)
+    parts = split_parts(lines, marker)
     if len(parts) == 1:
         return [_whole(path, parts[0], marker)]
     head = parts[0]
     is_head = not head.has_text(marker)
     cases = []
     for number, part in enumerate(parts[1:] if is_head else parts, 1):
-        text = "\n" * (part.first - 1) + "\n".join(part.lines) + "\n"
-        cases.append(_case(path, number, part, head, text, marker))
+        cases.append(_case(path, number, part, head, part.text, marker))
     if is_head:
         cases[0] = _blame_head(cases[0], head)
     return cases
@@ -101,22 +105,23 @@ def _pieces(lines: list[str]) -> list[list[str]]:
     return pieces
 
 
-def _split(lines: list[str], marker: str) -> list[_Part]:
+def split_parts(lines: list[str], marker: str) -> list[Part]:
+    """The parts of the lines of a file."""
     parts, first = [], 1
     for piece in _pieces(lines):
-        parts.append(_Part(first, piece, *read_directives(piece, marker, first)))
+        parts.append(Part(first, piece, *read_directives(piece, marker, first)))
         first += len(piece) + 1
     return parts
 
 
-def _whole(path: str, part: _Part, marker: str) -> Case:
+def _whole(path: str, part: Part, marker: str) -> Case:
     case = _case(path, 0, part, part, None, marker)
     if not case.runs and not case.mistakes:
         return _blamed(case, f"the file has no `{marker} RUN:` line")
     return case
 
 
-def _case(path: str, number: int, part: _Part, head: _Part, text: str | None, marker: str) -> Case:
+def _case(path: str, number: int, part: Part, head: Part, text: str | None, marker: str) -> Case:
     errors, mistakes = read_expectations(part.directives, part.lines, part.first, marker)
     problems = part.mistakes + mistakes
     reasons = part.texts(XFAIL)
@@ -143,7 +148,7 @@ def _case(path: str, number: int, part: _Part, head: _Part, text: str | None, ma
     )
 
 
-def _blame_head(case: Case, head: _Part) -> Case:
+def _blame_head(case: Case, head: Part) -> Case:
     """The first case, with the mistakes in the head above it."""
     alone = [d for d in head.directives if d.name in (XFAIL, ERROR)]
     wrong = [Mistake(d.line, f"{d.name}: stands in a case, not in the head of the file") for d in alone]

@@ -108,7 +108,14 @@ def _own_line(location: str, name: str) -> int | None:
 
 
 def compare_errors(expected: Sequence[Expectation], reported: Sequence[Reported]) -> str:
-    """Expected errors without a report, and reports that were not expected; empty if they agree."""
+    """Expected errors without a report, and reports that were not expected, a line each; empty if they agree."""
+    return "\n".join(f"{_place(line)}: {difference}" for line, difference in error_differences(expected, reported))
+
+
+def error_differences(
+    expected: Sequence[Expectation], reported: Sequence[Reported]
+) -> Iterator[tuple[int | None, str]]:
+    """The same as pairs of a line of the file, None for another place, and a sentence."""
     left = list(reported)
     missing = []
     for e in sorted(expected, key=lambda e: e.line is None):  # expectations with a place choose first
@@ -117,22 +124,19 @@ def compare_errors(expected: Sequence[Expectation], reported: Sequence[Reported]
             missing.append(e)
         else:
             left.remove(match)
-    return "\n".join([*_missing(missing, left), *_unexpected(left)])
+    yield from _missing(missing, left)
+    for r in left:
+        yield r.line, f"reported, but not expected: {r.text.partition(chr(10))[0]}"
 
 
-def _missing(missing: Sequence[Expectation], left: list[Reported]) -> Iterator[str]:
+def _missing(missing: Sequence[Expectation], left: list[Reported]) -> Iterator[tuple[int | None, str]]:
     for e in sorted(missing, key=lambda e: e.stands):
         elsewhere = next((r for r in left if e.fits(r)), None)
         if elsewhere is not None:
             left.remove(elsewhere)
-            yield f"{_place(e.line)}: expected, but reported {_elsewhere(elsewhere.line)}: {e.text}"
+            yield e.line, f"expected, but reported {_elsewhere(elsewhere.line)}: {e.text}"
         else:
-            yield f"{_place(e.line)}: expected, but not reported: {e.text}"
-
-
-def _unexpected(left: Sequence[Reported]) -> Iterator[str]:
-    for r in left:
-        yield f"{_place(r.line)}: reported, but not expected: {r.text.partition(chr(10))[0]}"
+            yield e.line, f"expected, but not reported: {e.text}"
 
 
 def _place(line: int | None) -> str:

@@ -66,6 +66,8 @@ def serve() -> None:
             pickle.dump(perform(task), results)
             results.flush()
     except (EOFError, BrokenPipeError, Stopped):
+        for number in TERMINATING:  # one that comes while Python ends would print a traceback
+            signal.signal(number, signal.SIG_IGN)
         sys.exit(0)
 
 

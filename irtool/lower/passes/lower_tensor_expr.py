@@ -10,6 +10,7 @@ from ...ir import Call, Function, Module, Op, TensorType, post_order, with_funct
 from ...ir.target import Target
 from ...passes.core.base import ModulePass, is_optimizable, register_pass
 from ...passes.core.context import PassContext
+from ...passes.core.mistakes import PassRemark
 from ...passes.core.primitive_functions import is_primitive
 from ..function_info import main_func_info, nest_info
 from ..loop_nests import LoopNests
@@ -77,7 +78,9 @@ def _warn_of_operators(module: Module, context: PassContext) -> None:
     )
     if call is not None:
         help = "FuseOps puts operators into kernels: --passes=FuseOps,LowerTE"
-        context.note(Diagnostic("there is no kernel to lower, only operators", call.span, "warning", help=help))
+        context.note(
+            Diagnostic("there is no kernel to lower, only operators", call.span, "warning", help=help, code=PassRemark)
+        )
 
 
 def _without_compiled(functions: dict[str, Any], external: dict[str, Function]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ...ir import Module
 from ...ir.target import Target
 from ...plugin import Plugin
 from ...plugin.index import indexed
-from .mistakes import WrongContextOption
+from .mistakes import PassRemark, WrongContextOption
 from .names import check_pass_names
 from .registry import passes
 from .tvm_options import KINDS, notes_on
@@ -195,7 +195,7 @@ class PassContext:
 
     def warn(self, message: str, span: Span | None = None) -> None:
         """Notes a warning, once."""
-        self.note(Diagnostic(message, span, "warning"))
+        self.note(Diagnostic(message, span, "warning", code=PassRemark))
 
     def note(self, diagnostic: Diagnostic) -> None:
         """Notes a warning, once."""

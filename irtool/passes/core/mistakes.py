@@ -130,3 +130,19 @@ def @main(%x: Tensor[(1, 70000), float32]) {
 }
 """
     command = "opt --passes=InsertQDQ{ranges=[[-1,1],[-1,1]]} %s"
+
+
+@code("W0501")
+class PassRemark(Code):
+    """A part of the module that a pass leaves as it stands, or an option of the context that changes nothing.
+
+    The message names the pass or the option.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(2), float32]) {
+  exp(%x)
+}
+"""
+    command = "opt --passes=LowerTE %s"
