@@ -214,7 +214,7 @@ def command(file: str, output: str | None, split: SplitChoice, **asked: Any) -> 
 
 @dataclass(frozen=True)
 class Transformation:
-    """The passes of a command line, what is known of the module, and what happens around each pass.
+    """The passes of a command line, known facts of the module, and checks and prints around each pass.
 
     `instruments` are those of all modules that were transformed, for their reports.
     """

@@ -89,10 +89,10 @@ def command(
       irtool quantize model.onnx --calibrate random --mode=tvm --qconfig global_scale=4.0 -o model8.relay
     """
     from ..diagnostics import UsageError
+    from ..driver.mistakes import LowRatio
     from ..driver.precision import is_too_low, low_ratio_sentence
     from ..passes.core.bind import bind_params
     from ..printer import to_text
-    from ..quantization.mistakes import LowRatio
 
     check_options(output, params_format, params_out)
     if qconfig and mode != "tvm":

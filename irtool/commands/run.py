@@ -244,8 +244,8 @@ def command(
 
 def _show_error(precision: PrecisionChoice, lowered: Lowered, exact: Any, result: Any, is_random: bool) -> None:
     """Prints the error of a lower precision, and a warning if it is too large."""
+    from ..driver.mistakes import LowRatio
     from ..driver.precision import is_too_low, low_ratio_sentence, precision_error
-    from ..quantization.mistakes import LowRatio
 
     error = precision_error(exact, result)
     click.echo(error_line(precision.name, error, lowered.calibrated, "random inputs" if is_random else ""))

@@ -80,3 +80,26 @@ import numpy
 
 numpy.save("s.npy", numpy.int64([3]))
 """
+
+
+@code("W0602")
+class LowRatio(Code):
+    """A lower precision whose results are mostly noise: their signal-to-noise ratio is below 20 dB.
+
+    The message names the layers with the least ratios. `--keep REGEX` leaves layers in float32; calibration data from the
+    application give better ranges than random inputs.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(2, 4), float32], %s: Tensor[(4), float32], %w: Tensor[(1, 4), float32]) {
+  nn.dense(multiply(%x, %s), %w, units=1)
+}
+"""
+    command = "run --load %p %s --params values.npz --precision int8 --calibrate set.npz"
+    plugin = """\
+import numpy
+
+numpy.savez("values.npz", s=numpy.float32([1e4, 1, 1, 1]), w=numpy.float32([[0, 1, 1, 1]]))
+numpy.savez("set.npz", x=numpy.float32([[[1, 2, 3, 4], [4, 3, 2, 1]]]))
+"""

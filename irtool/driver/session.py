@@ -14,9 +14,9 @@ from ..files import temporary_folder
 from ..gc_tuning import rare_collections
 from ..ir import Expr, Module
 from ..passes.core.resolve import resolve
-from ..quantization.mistakes import LowRatio
 from ..symbolic_int import Undecided
 from .artifact import Artifact
+from .mistakes import LowRatio
 from .options import TEXTS, Options
 from .outputs import Content, Emission, write_files
 from .precision import (

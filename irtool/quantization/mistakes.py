@@ -72,29 +72,6 @@ def @main(%x: Tensor[(1, 4), float32]) {
 
 
 @code("W1101")
-class LowRatio(Code):
-    """A lower precision whose results are mostly noise: their signal-to-noise ratio is below 20 dB.
-
-    The message names the layers with the least ratios. `--keep REGEX` leaves layers in float32; calibration data from the
-    application give better ranges than random inputs.
-    """
-
-    example = """\
-#[version = "0.0.5"]
-def @main(%x: Tensor[(2, 4), float32], %s: Tensor[(4), float32], %w: Tensor[(1, 4), float32]) {
-  nn.dense(multiply(%x, %s), %w, units=1)
-}
-"""
-    command = "run --load %p %s --params values.npz --precision int8 --calibrate set.npz"
-    plugin = """\
-import numpy
-
-numpy.savez("values.npz", s=numpy.float32([1e4, 1, 1, 1]), w=numpy.float32([[0, 1, 1, 1]]))
-numpy.savez("set.npz", x=numpy.float32([[[1, 2, 3, 4], [4, 3, 2, 1]]]))
-"""
-
-
-@code("W1102")
 class RandomRanges(Code):
     """Ranges that are measured on random inputs: ranges and errors say nothing of real data.
 
@@ -110,7 +87,7 @@ def @main(%x: Tensor[(2, 16), float32]) {
     command = "quantize %s --calibrate random -o %t"
 
 
-@code("W1103")
+@code("W1102")
 class CalibratedOnItself(Code):
     """A set of data that calibrates a network and measures it: the errors are smaller than those on other data."""
 

@@ -134,7 +134,7 @@ def test_run_in_8_bits_says_what_calibrated(irtool, tmp_path: Path, data: None) 
     assert re.search(INT8 + r" \(random inputs\), calibrated on 8 random samples\n", process.stdout)
     assert "interp and c agree" in process.stdout and "allowed 0.05" in process.stdout
     assert (
-        "warning[W1102]: the ranges are from random inputs (seeds 1 to 8): ranges and errors say nothing of real data"
+        "warning[W1101]: the ranges are from random inputs (seeds 1 to 8): ranges and errors say nothing of real data"
         in process.stderr
     )
     process = irtool(*arguments, "--calibrate=near.npz")
