@@ -100,7 +100,7 @@ def test_formulas_within_a_shift_have_other_ints() -> None:
 )
 def test_bounds_belong_to_a_formula(formula: Callable[[SymbolicInt], int]) -> None:
     """Answers for a length of one build are not those for a length of the same name with other bounds, whichever comes first."""
-    narrow, wide = (formula(symbolic("n", 17, high)) for high in (20, 512))
+    narrow, wide = (formula(symbolic("n", 17, high)) for high in (25, 512))
     for limit in range(120):
         for first, second in ((narrow, wide), (wide, narrow)):
             for value in (first, second):
@@ -202,3 +202,11 @@ def test_the_terms_of_a_formula_do_not_depend_on_formulas_before_it() -> None:
     a, b = symbolic("a", 1, 9), symbolic("b", 1, 9)
     first, second = number(b + a), number(a + b)
     assert first is second and [m[0].text for m in first.terms] == ["a", "b"]
+
+
+def test_quotients_that_are_the_same_for_all_lengths_are_numbers() -> None:
+    short = symbolic("s", 1, 16)
+    assert type((short + 15) // 16) is int and (short + 15) // 16 == 1
+    assert type((short + 47) // 16) is int and (short + 47) // 16 == 3
+    assert isinstance((short + 14) // 16, SymbolicInt)  # 0 for a single one
+    assert type((16 - short) // 16) is int and (16 - short) // 16 == 0

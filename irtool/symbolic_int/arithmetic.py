@@ -210,8 +210,9 @@ def _quotient_by_number(a: SymbolicInt, b: int) -> int:
             return simplest(whole) - quotient(b - 1 - rest, b)
         more = math.ceil(-interval(rest)[0] / b)
         return SymbolicInt({(quotient_of(rest + more * b, b),): 1}) + simplest(whole) - more
-    if signs(rest - b) == {-1}:
-        return simplest(whole)
+    least = math.floor(interval(rest)[0] / b)
+    if signs(rest - (least + 1) * b) == {-1}:  # the same quotient for all lengths
+        return simplest(whole) + least
     common = math.gcd(b, *rest.terms.values())
     if common > 1:
         rest, b = SymbolicInt({m: k // common for m, k in rest.terms.items()}), b // common
