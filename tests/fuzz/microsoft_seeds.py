@@ -32,6 +32,9 @@ NODES = {
     "GroupQueryAttention<num_heads=4, kv_num_heads=2, do_rotary=1, local_window_size=2>(q, k, k, c, c, l, t, r, r)": (
         "float[2,1,16] q, float[2,1,8] k, float[2,2,5,4] c, int32[2] l, int32 t, float[9,2] r"
     ),
+    "GroupQueryAttention<num_heads=4, kv_num_heads=2, softcap=2.0, smooth_softmax=1, causal=1>(q, k, k, c, c, l, t, , , , , h)": (
+        "float[1,2,16] q, float[1,2,8] k, float[1,2,5,4] c, int32[1] l, int32 t, float[4] h"
+    ),
     "RotaryEmbedding<interleaved=1, num_heads=2>(x, p, r, r)": "float[2,4,8] x, int64[2,4] p, float[9,2] r",
     "QuantizeLinear<axis=0>(x, s, z)": f"float[2,4] x, {_GRID}",
     "DequantizeLinear<axis=0>(x, s, z)": f"uint8[2,4] x, {_GRID}",

@@ -38,6 +38,7 @@ from .lengths import (
     truncated,
     whole_quotient,
 )
+from .memory_limit import counted
 from .value import Value
 
 _LARGEST = 64
@@ -83,6 +84,14 @@ def extent_of_axis(x: Value, axis: int, dtype: str = "int64") -> Value:
     extent = x.call("shape_of", dtype="int64").call("take", Value.constant(np.array(axis, "int64")), axis=0)
     extent = extent if dtype == "int64" else extent.call("cast", dtype=dtype)
     return settled(extent, elements_of([d]).reshape(())) if isinstance(d, int) else extent
+
+
+def numbers_below(count: int, what: str, dtype: str = "int64", step: int = 1) -> Value:
+    """0, `step`, 2 times `step` …: as many as `count`, which may be a length. Raises IrError, naming them by `what`, if these are too many."""
+    if is_number(count):
+        return Value.constant(counted(count, what, dtype) * step, dtype)
+    longest = Value.constant(counted(bound(count), what, dtype) * step, dtype)
+    return longest.call("strided_slice", begin=[0], end=[count], strides=[1], axes=[0])
 
 
 def settled(value: Value, elements: np.ndarray) -> Value:

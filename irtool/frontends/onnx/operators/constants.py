@@ -8,8 +8,9 @@ from ....deferred import np
 from ....diagnostics import IrError
 from ....ir.attributes import formulas
 from ....ir.dims import is_number
-from ....symbolic_int import bound, maximum
+from ....symbolic_int import maximum
 from ..arithmetic import cast
+from ..length_values import numbers_below
 from ..memory_limit import MOST_MADE, counted, diagonal, require_shape
 from ..mistakes import DamagedModel, UnknownExtent, UnsupportedNode
 from ..operator import OnnxOperator, Result, onnx_operator, since
@@ -125,9 +126,7 @@ def _of_length(start: Value, limit: Value, delta: Value) -> Value:
     if not is_number(step) or not step:
         raise IrError(f"the step of Range is {step}: a number other than 0 is needed", code=UnknownExtent)
     count = maximum(-((first - last) // step), 0)
-    longest = counted(bound(count), "the result of Range") * step
-    numbers = Value.constant(longest, start.dtype)
-    numbers = numbers.call("strided_slice", begin=[0], end=[count], strides=[1], axes=[0])
+    numbers = numbers_below(count, "the result of Range", start.dtype, step)
     if is_number(first) and not first:
         return numbers
     return numbers.call("add", start.call("reshape", newshape=[]) if start.shape else start)

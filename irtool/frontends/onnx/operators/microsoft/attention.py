@@ -103,14 +103,14 @@ class Attention(OnnxOperator):
             parts.append(split_heads(part, num_heads))
             start += size
         q, k, v = parts
-        earlier = 0
+        earlier, before = 0, list[Value]()
         if past is not None:
             before = [past.call("take", Value.constant(np.asarray(i, "int32")), axis=0) for i in range(2)]
             earlier = before[0].extent(2, "the past keys")
             k, v = concatenate([before[0], k], 2), concatenate([before[1], v], 2)
-        length, size = q.extent(2, "the queries"), q.extent(3, "the queries")
+        size = q.extent(3, "the queries")
         keys = k.extent(2, "the keys")
-        line = causal(length, keys, earlier, q.dtype, -math.inf) if unidirectional else None
+        line = causal(q, k, earlier, before[0] if before else None, q.dtype) if unidirectional else None
         masked = mask_bias(mask_index, q.shape[0], keys, q.dtype, mask_filter_value)
         attended = attention(q, k, v, total([masked, line, attention_bias]), scale or 1 / math.sqrt(size))
         present = None
@@ -162,9 +162,9 @@ class MultiHeadAttention(OnnxOperator):
         if past_key is not None and past_value is not None:
             earlier = past_key.extent(2, "the past keys")
             k, v = concatenate([past_key, k], 2), concatenate([past_value, v], 2)
-        length, size = q.extent(2, "the queries"), q.extent(3, "the queries")
+        size = q.extent(3, "the queries")
         keys = k.extent(2, "the keys")
-        line = causal(length, keys, earlier, query.dtype, -math.inf) if unidirectional else None
+        line = causal(q, k, earlier, past_key, query.dtype) if unidirectional else None
         masked = mask_bias(key_padding_mask, q.shape[0], keys, query.dtype, mask_filter_value)
         attended = attention(q, k, v, total([masked, line, attention_bias]), scale or 1 / math.sqrt(size))
         return [join_heads(attended), k, v]
