@@ -183,7 +183,7 @@ class GraphImporter:
                 check_kinds(node, opset, attributes)
                 check_element_types(node, opset, inputs)
             cls = None if own else onnx_operators.find(node.op_type)
-            if cls is None:
+            if cls is None or not cls.converts(node, inputs):
                 body = find_function(self.model, node, opset, inputs, attributes)
                 return self._call(node, body, inputs, attributes, frame, place)
             results = self._outputs_of(_Site(cls, node, frame, opset, inputs, attributes))

@@ -74,6 +74,11 @@ class OnnxOperator(Plugin):
         self.opset = opset
 
     @classmethod
+    def converts(cls, node: Node, inputs: Sequence[Value | None]) -> bool:
+        """False for a node that is left to ONNX's definition of the operator in simpler ones."""
+        return True
+
+    @classmethod
     def versions(cls) -> dict[int, Callable[..., Any]]:
         """The methods by the opset from which each holds, ascending."""
         by_version = {
