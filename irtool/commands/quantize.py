@@ -15,7 +15,7 @@ from .notes import conversions_as_notes
 from .param_facts import ARRAYS, ParamFacts, main_option, type_options
 from .pass_options import loads_files
 from .printing import types_option
-from .quantize_options import affine_options, check_weight_options, qconfig_option
+from .quantize_options import activations_of_blocks, affine_options, check_weight_options, qconfig_option
 from .text_and_weights import EMBEDDED, check_options, weights_options, write_with_weights
 from .warning_flags import say_warning
 from .wrong_usage import Command
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--weights",
-    type=click.Choice(["int4", "int8"]),
+    type=click.Choice(["int4", "int8", "packed"]),
     default=None,
-    help="Round weights of products and tables alone, with a scale for each block; activations stay in floating point.",
+    help="Round weights of products and tables, with a scale for each block, or leave them in the blocks that they have; activations stay in "
+    "floating point, or are int8 in the same blocks (--activations).",
 )
 @click.option(
     "--block",
@@ -58,7 +59,9 @@ if TYPE_CHECKING:
 @types_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")
+@click.pass_context
 def command(
+    ctx: click.Context,
     file: str,
     output: str,
     params_format: str,
@@ -86,6 +89,7 @@ def command(
       irtool quantize model.onnx --calibrate images.npz --method=entropy --keep 'dense_.*' -o model8.relay
       irtool quantize model.onnx --calibrate images.npz --min-snr 25 --json -o model8.relay > report.json
       irtool quantize model.onnx --weights int4 --block 32 --keep 'lm_head.*' -o model4.relay
+      irtool quantize model4.onnx --weights packed --activations int8 -o model48.relay
       irtool quantize model.onnx --calibrate random --mode=tvm --qconfig global_scale=4.0 -o model8.relay
     """
     from ..diagnostics import UsageError
@@ -101,15 +105,22 @@ def command(
         raise UsageError("--mode=tvm quantizes @main", code=ClashingOptions)
     if output == "-" and as_json:
         raise UsageError("--json prints the report, and -o - the text", code=ClashingOptions)
-    if weights is None and block is not None:
-        raise UsageError("--block is for --weights", code=ClashingOptions)
+    if weights in (None, "packed") and block is not None:
+        raise UsageError("--block is for --weights int4 or int8", code=ClashingOptions)
+    activations = "float"
     if weights is not None:
         check_weight_options(mode, affine)
+        activations = activations_of_blocks(ctx, affine.dtype)
+    if weights == "packed" and activations == "float":
+        raise UsageError("--weights packed is for --activations int8: nothing else changes", code=ClashingOptions)
     if weights is None or data:
         check_calibrate(data, "a quantization")
     with conversions_as_notes():
         if weights is not None:
-            module, arrays, report = _with_weights(file, param_facts, entry, data, weights, block or 32, affine)
+            dtype = "" if weights == "packed" else weights
+            module, arrays, report = _with_weights(
+                file, param_facts, entry, data, dtype, block or 32, activations, affine
+            )
         else:
             module, arrays, report = _quantized(file, param_facts, entry, data, mode, affine, qconfig)
     if params_format == EMBEDDED:
@@ -131,6 +142,7 @@ def _with_weights(
     data: tuple[str, ...],
     dtype: str,
     block: int,
+    activations: str,
     affine: QuantizeOptions,
 ) -> tuple[Module, dict[str, Any], Report]:
     """The module with weights in blocks, its arrays, and the report."""
@@ -141,7 +153,9 @@ def _with_weights(
     module, param_facts = read_module(file, param_facts, is_settled=True)
     module = param_facts.bind(module, entry) if param_facts else module
     samples = read_calibration(data or (RANDOM,), param_facts.names)
-    options = WeightOptions(dtype, block, affine.keep, affine.report_samples, affine.seed, affine.report, affine.via)
+    options = WeightOptions(
+        dtype, block, activations, affine.keep, affine.report_samples, affine.seed, affine.report, affine.via
+    )
     with progress_bar("measuring") as step:
         return quantize_weights(module, None, samples, options, entry=entry, progress=step)
 

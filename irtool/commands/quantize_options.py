@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from .grouped import grouped
 from .mistakes import BadValue, ClashingOptions
@@ -37,10 +38,10 @@ affine_options = grouped(
     click.option(
         "--activations",
         "dtype",
-        type=click.Choice(["uint8", "int8"]),
+        type=click.Choice(["uint8", "int8", "float"]),
         default="uint8",
-        show_default=True,
-        help="Data type of activations; weights are int8.",
+        show_default="uint8, float with --weights",
+        help="Data type of activations; weights are int8. With --weights: float, or int8 in the blocks of the weights, for sums of integers.",
     ),
     click.option(
         "--keep",
@@ -90,26 +91,38 @@ affine_options = grouped(
 """The options of the mode `affine`, as one `QuantizeOptions`, `affine`."""
 
 
+def activations_of_blocks(ctx: click.Context, dtype: str) -> str:
+    """The activations beside `--weights`: float, unless they are said to be int8. Raises UsageError for another type."""
+    from ..diagnostics import UsageError
+
+    if ctx.get_parameter_source("dtype") is ParameterSource.DEFAULT:
+        return "float"
+    if dtype == "uint8":
+        raise UsageError("--activations are float or int8 beside --weights, not uint8", code=ClashingOptions)
+    return dtype
+
+
 def check_weight_options(mode: str, affine: Any) -> None:
-    """Raises UsageError for options of activations beside `--weights`."""
+    """Raises UsageError for options of calibrated activations beside `--weights`."""
     from dataclasses import fields
 
     from ..diagnostics import UsageError
     from ..quantization.options import QuantizeOptions
 
     if mode != "affine":
-        raise UsageError(f"--mode={mode} quantizes activations, and --weights does not", code=ClashingOptions)
+        raise UsageError(f"--mode={mode} calibrates activations, and --weights does not", code=ClashingOptions)
     names = {
         "method": "--method",
         "percentile": "--percentile",
-        "dtype": "--activations",
         "min_snr": "--min-snr",
         "form": "--form",
     }
     defaults = {f.name: f.default for f in fields(QuantizeOptions)}
     for name, option in names.items():
         if getattr(affine, name) != defaults[name]:
-            raise UsageError(f"{option} is for activations, which --weights leaves as they are", code=ClashingOptions)
+            raise UsageError(
+                f"{option} is for activations that are calibrated, beside --weights they are not", code=ClashingOptions
+            )
 
 
 def _qconfig(ctx: click.Context, option: click.Parameter, items: tuple[str, ...]) -> dict[str, str]:

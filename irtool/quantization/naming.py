@@ -9,6 +9,7 @@ from ..ir import Call, Constant, Expr, Function, Module, Op, TensorType, Var, po
 from ..ir.conversion import marked
 from ..ir.walk import names_used
 from ..ops.dtypes import dtype_of
+from ..ops.qnn.block_products import DenseBlocks
 from ..passes.core.constants import has_data
 
 
@@ -38,7 +39,9 @@ def lift_constants(module: Module, entry: str) -> tuple[Module, dict[str, Any]]:
 def _roles(e: Call) -> tuple[str, ...]:
     """The roles of a call's arguments."""
     assert isinstance(e.op, Op)
-    if e.op.name.startswith("qnn."):  # TVM names these in another order than they are given in
+    if e.op.name.startswith("qnn.") and not issubclass(
+        e.op.operator, DenseBlocks
+    ):  # TVM names these in another order than they are given in
         return tuple(
             "scale" if dtype_of(a).startswith("float") and n else ("weight", "zero_point")[n > 1]
             for n, a in enumerate(e.args)

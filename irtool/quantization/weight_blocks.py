@@ -1,7 +1,11 @@
-"""`quantize_weights`: the weights of matrix products and tables in 4 or 8 bits, with a scale for each block; activations stay as they are."""
+"""`quantize_weights`: the weights of matrix products and tables in 4 or 8 bits, with a scale for each block.
+
+Activations stay as they are, or are quantized block by block, too, so that products are sums of integers.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +14,7 @@ from typing import Any
 from ..deferred import np
 from ..diagnostics import IrError, Span, UsageError
 from ..driver.precision import RANDOM, Calibration, Progress
-from ..ir import Call, Constant, Expr, Function, Module, post_order, rewrite
+from ..ir import Call, Constant, Expr, Function, Module, TupleGetItem, post_order, rewrite
 from ..ir.dims import is_number
 from ..ir.ndarray import storage
 from ..ops.base import attributes_of, call, is_call_to
@@ -37,8 +41,9 @@ class WeightOptions:
     """Options of `quantize_weights`.
 
     Attributes:
-        dtype: `int4` or `int8`.
+        dtype: `int4` or `int8`; empty: weights are in blocks already, and stay.
         block: weights along the summed axis that share a scale.
+        activations: `float`, or `int8`: the data of products are quantized in the blocks of their weights.
         keep: regular expressions; layers whose name one of them matches as a whole stay as they are.
         samples: how many random inputs errors are measured on if no samples are given.
         seed: of random inputs.
@@ -48,6 +53,7 @@ class WeightOptions:
 
     dtype: str = "int4"
     block: int = 32
+    activations: str = "float"
     keep: tuple[str, ...] = ()
     samples: int = 4
     seed: int = 0
@@ -56,7 +62,9 @@ class WeightOptions:
 
     def check(self) -> None:
         """Raises UsageError for an unknown value."""
-        if self.dtype not in LARGEST:
+        if self.activations not in ("float", "int8"):
+            raise UsageError(f"activations are float or int8, not {self.activations!r}", code=WrongQuantization)
+        if self.dtype not in LARGEST and (self.dtype or self.activations == "float"):
             raise UsageError(f"weights are int4 or int8, not {self.dtype!r}", code=WrongQuantization)
         if not 1 <= self.block <= 1 << 20:
             raise UsageError(f"a block has 1 to {1 << 20} weights, not {self.block}", code=WrongQuantization)
@@ -79,7 +87,8 @@ def quantize_weights(
     """Rounds the weights of dense layers, batches of products and tables to 4 or 8 bits, with a scale in float16 for each block.
 
     The scale of a block is its weight of the largest magnitude divided by -8 (int4) or its magnitude divided by 127 (int8), in float32 where
-    one of them is no normal float16.
+    one of them is no normal float16. Products of int8 activations have weights of 4 bits as `uint4` with the zero 8: dot-product instructions
+    take them so. Weights that are in blocks already, of packed models, stay as they are.
 
     Args:
         samples: inputs that errors are measured on; nothing else follows from them.
@@ -104,7 +113,7 @@ def quantize_weights(
             progress(count, len(inputs))
 
     rows = [LayerReport(x.name, x.op, (*x.aliases, "")[0], "", weights_snr=x.snr) for x in rounding.plan.layers]
-    report = Report(tuple(rows), rounding.left, len(inputs), f"{options.dtype} in blocks of {options.block}")
+    report = Report(tuple(rows), rounding.left, len(inputs), _method(options))
     if inputs:
         report = report.with_errors(measure(prepared, entry, rounding, inputs, options.via, step, "qdq"))
         report = replace(report, held_out=len(inputs))
@@ -120,8 +129,9 @@ class BlockLayer:
         name, op, aliases: as in `LayerReport`.
         end: the call.
         argument: the number of the weights among its arguments.
-        weights: in place of them.
-        snr: of the weights, dB.
+        weights: in place of them, a call of `qnn.dequantize_blocks`.
+        snr: of the weights, dB; infinite where they stay.
+        in_integers: the data are quantized, too.
     """
 
     name: str
@@ -129,8 +139,9 @@ class BlockLayer:
     aliases: tuple[str, ...]
     end: Call
     argument: int
-    weights: Expr
+    weights: Call
     snr: float
+    in_integers: bool = False
 
 
 @dataclass
@@ -146,7 +157,7 @@ class _Rounding:
     def __init__(self, function: Function, options: WeightOptions) -> None:
         self.plan = BlockPlan()
         self.left: dict[str, str] = {}
-        self._rounded: dict[tuple[Constant, int], tuple[Expr, float]] = {}
+        self._rounded: dict[tuple[Constant, int], tuple[Call, float]] = {}
         order = post_order(function.body)
         names = name_calls(order)
         for e in order:
@@ -154,12 +165,17 @@ class _Rounding:
             if place is None or not isinstance(e, Call):
                 continue
             name, aliases = names[e], aliases_of(e)
-            reason = "asked for" if matches(options.keep, name, aliases) else _obstacle(e, place)
+            packed = _packed(e.args[place.argument], place.axis)
+            reason = "asked for" if matches(options.keep, name, aliases) else _obstacle(e, place, packed, options)
             if reason:
                 self.left[name] = reason
                 continue
-            weights, snr = self._in_blocks(e.args[place.argument], place.axis, options)
-            self.plan.layers.append(BlockLayer(name, e.op_name, aliases, e, place.argument, weights, snr))
+            if packed is not None:
+                weights, snr = packed, math.inf
+            else:
+                weights, snr = self._in_blocks(e.args[place.argument], place.axis, options)
+            in_integers = options.activations == "int8" and _is_product_of_rows(e, weights)
+            self.plan.layers.append(BlockLayer(name, e.op_name, aliases, e, place.argument, weights, snr, in_integers))
         if not self.plan.layers:
             notes = tuple(f"{n} stays as it is: {r}" for n, r in list(self.left.items())[:8])
             raise IrError(
@@ -169,17 +185,18 @@ class _Rounding:
             )
         self.rewritten: dict[Expr, Expr] = {}
         by_call = {x.end: x for x in self.plan.layers}
+        quantized: dict[tuple[Expr, int], Call] = {}
 
         def leave(old: Expr, new: Expr) -> Expr:
-            return _with_weights(by_call[old], new.args) if old in by_call else new  # type: ignore[index, attr-defined]  # layers are calls
+            return _with_weights(by_call[old], new.args, quantized) if old in by_call else new  # type: ignore[index, attr-defined]  # layers are calls
 
         self.function: Function = rewrite(function, leave, memo=self.rewritten)
 
     def alone(self, layer: BlockLayer) -> Expr:
         """A layer of exact data with rounded weights."""
-        return _with_weights(layer, layer.end.args)
+        return _with_weights(layer, layer.end.args, {})
 
-    def _in_blocks(self, weights: Expr, axis: int, options: WeightOptions) -> tuple[Expr, float]:
+    def _in_blocks(self, weights: Expr, axis: int, options: WeightOptions) -> tuple[Call, float]:
         assert isinstance(weights, Constant)
         key = weights, axis
         if key not in self._rounded:
@@ -187,11 +204,55 @@ class _Rounding:
         return self._rounded[key]
 
 
-def _with_weights(layer: BlockLayer, args: Sequence[Expr]) -> Call:
-    """The call of a layer with its rounded weights."""
+def _with_weights(layer: BlockLayer, args: Sequence[Expr], quantized: dict[tuple[Expr, int], Call]) -> Call:
+    """The call of a layer with its rounded weights; `quantized` has quantized data by the data and the size of blocks, and gets more."""
     e = layer.end
+    if layer.in_integers:
+        return _in_integers(layer, args[0], quantized)
     changed = tuple(layer.weights if n == layer.argument else a for n, a in enumerate(args))
     return call(e.op_name, *changed, span=e.span, **attributes_of(e.attrs))
+
+
+def _in_integers(layer: BlockLayer, data: Expr, quantized: dict[tuple[Expr, int], Call]) -> Call:
+    """The product of a layer as one of integers in blocks."""
+    e, weights = layer.end, layer.weights
+    size: int = weights.attrs.block_size  # type: ignore[union-attr]  # the operator's
+    key = data, size
+    if key not in quantized:
+        real = data if dtype_of(e.args[0]) == "float32" else call("cast", data, dtype="float32", span=e.span)
+        quantized[key] = call("qnn.quantize_blocks", real, block_size=size, span=e.span)
+    q = quantized[key]
+    numbers, scale, zero = weights.args
+    if weights.attrs.axis % 2 == 0:  # type: ignore[union-attr]  # as above; the columns of a matrix have the blocks
+        numbers, scale, zero = (_transposed(c) for c in (numbers, scale, zero))
+    product = call(
+        "qnn.dense_blocks", TupleGetItem(q, 0), TupleGetItem(q, 1), numbers, scale, zero, block_size=size, span=e.span
+    )
+    out = dtype_of(e)
+    return product if out == "float32" else call("cast", product, dtype=out, span=e.span)
+
+
+def _transposed(c: Expr) -> Expr:
+    if not isinstance(c, Constant) or not c.data.ndim:  # type: ignore[union-attr]  # the data is there
+        return c
+    return Constant(np.ascontiguousarray(c.data.T), c.dtype, None, c.span)  # type: ignore[union-attr]  # as above
+
+
+def _packed(weights: Expr, axis: int) -> Call | None:
+    """Weights that are constants in blocks along that axis already; None for others."""
+    if not isinstance(weights, Call) or not is_call_to(weights, "qnn.dequantize_blocks"):
+        return None
+    is_along = weights.attrs.axis % 2 == axis  # type: ignore[union-attr]  # an operator's
+    return weights if is_along and all(isinstance(a, Constant) and has_data(a) for a in weights.args) else None
+
+
+def _is_product_of_rows(e: Call, weights: Call) -> bool:
+    """True for a product of rows with a matrix whose zeros are integers: its sums can be those of integers."""
+    if is_call_to(e, "nn.matmul"):
+        is_product = not e.attrs.transpose_a  # type: ignore[union-attr]  # an operator's
+    else:
+        is_product = is_call_to(e, "nn.dense")
+    return is_product and not dtype_of(weights.args[2]).startswith(("float", "bfloat"))
 
 
 @dataclass(frozen=True)
@@ -215,8 +276,17 @@ def weights_of(e: Call) -> WeightPlace | None:
     return None
 
 
-def _obstacle(e: Call, place: WeightPlace) -> str:
-    """The reason why the weights of a layer cannot be in blocks; empty if they can."""
+def _method(options: WeightOptions) -> str:
+    weights = f"{options.dtype} in blocks of {options.block}" if options.dtype else "their own blocks"
+    return f"{weights}, activations of int8" if options.activations == "int8" else weights
+
+
+def _obstacle(e: Call, place: WeightPlace, packed: Call | None, options: WeightOptions) -> str:
+    """The reason why the weights of a layer cannot be in blocks; empty if they can. Those that are `packed` stay so."""
+    if packed is not None and options.activations == "int8":
+        return "" if _is_product_of_rows(e, packed) else "it is no product of rows with integer zeros"
+    if not options.dtype:
+        return "its weights are in floating point"
     weights = e.args[place.argument]
     if not isinstance(weights, Constant) or not has_data(weights):
         return "its weights are no constants"
@@ -226,7 +296,7 @@ def _obstacle(e: Call, place: WeightPlace) -> str:
     return "" if weights.dtype in ("float32", "float16") else f"its weights are {weights.dtype}"
 
 
-def _in_blocks(weights: Constant, axis: int, options: WeightOptions) -> tuple[Expr, float]:
+def _in_blocks(weights: Constant, axis: int, options: WeightOptions) -> tuple[Call, float]:
     """The dequantized constants in the place of weights, and the ratio of signal to noise of these in dB."""
     exact: np.ndarray = weights.data  # type: ignore[assignment]  # the data is there
     if not np.isfinite(exact).all():
@@ -234,18 +304,21 @@ def _in_blocks(weights: Constant, axis: int, options: WeightOptions) -> tuple[Ex
     data, scale = rounded(np.moveaxis(exact.astype(np.float32), axis, -1), options.dtype, options.block)
     data, scale = (np.ascontiguousarray(np.moveaxis(v, -1, axis)) for v in (data, scale))
     own = weights.span.name if weights.span is not None else ""
+    dtype, zero = options.dtype, np.asarray(0, "int32")
+    if options.activations == "int8" and dtype == "int4":
+        dtype, zero, data = "uint4", np.asarray(8, "int32"), (data + 8).astype(np.uint8)
     result = call(
         "qnn.dequantize_blocks",
-        Constant(data, options.dtype, None, weights.span),
+        Constant(data, dtype, None, weights.span),
         Constant(scale, str(scale.dtype), None, _named(weights.span, f"{own}.scale") if own else None),
-        Constant(np.asarray(0, "int32")),
+        Constant(zero),
         span=weights.span,
         axis=axis,
         block_size=options.block,
         out_dtype=weights.dtype,
     )
     noise = Noise()
-    noise.add(exact, result.attrs.evaluate(data, scale, np.asarray(0, "int32")))  # type: ignore[union-attr]  # the operator
+    noise.add(exact, result.attrs.evaluate(data, scale, zero))  # type: ignore[union-attr]  # the operator
     return result, noise.decibels
 
 

@@ -271,6 +271,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
      ("q2.relay:int8", "not out:q2")),
     ("quantize open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32 --params v.npz --calibrate random -o q3.relay --json --samples 1", 0, ("q3.relay:add",)),
     ("quantize net.relay --load own.py -Werror=W0101 --params w.npz --weights int8 --block 16 -o q6.relay", 0, ("q6.relay:dequantize_blocks",)),
+    ("quantize net.relay --params w.npz --weights int4 --activations int8 -o q7.relay", 0, ("q7.relay:qnn.dense_blocks",)),
     ("quantize open.relay --entry f --inputs open.npz --shape y=2,3 --params v.npz --calibrate random -o q4.relay --samples 1", 0, ("q4.relay:add",)),
     ("quantize model.onnxtxt --dim n=2 --value k=1, --prelude --calibrate random -o q5.relay --samples 1", 0, ("q5.relay:def @main",)),
     ("train-step net.relay --params w.npz -o t1.relay --params-format npz --params-out t1.npz --loss cross_entropy --class-axis 1 --optimizer momentum "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError, UsageError
-from irtool.ir import Constant, Expr, Function, Module, TensorType, Var
+from irtool.ir import Constant, Expr, Function, Module, TensorType, Tuple, Var
 from irtool.ir.conversion import dtype_name
 from irtool.ops.base import call
 from irtool.parser.params import read_params
@@ -86,6 +87,60 @@ def test_a_network(layer: str, dtype: str) -> None:
     ) // 8 - (sum(a.size for a in arrays.values()) // 16)
 
 
+@pytest.mark.parametrize("layer", ["nn.dense", "nn.matmul"])
+@pytest.mark.parametrize("dtype", ["int4", "int8"])
+def test_products_of_integers_have_the_bits_of_their_definition(layer: str, dtype: str) -> None:
+    module, arrays = network(layer)
+    result, params, report = quantize_weights(module, arrays, options=WeightOptions(dtype, activations="int8"))
+    low, high = (15, 30) if dtype == "int4" else (35, 60)
+    assert all(low < r.own_snr < high for r in report.layers) and report.snr > 10
+    text = irtool.to_text(result)
+    assert text.count("qnn.quantize_blocks") == text.count("qnn.dense_blocks") == 2
+    assert irtool.structural_equal(irtool.parse(text), result)
+    i = np.array([3, 1, 49, 0], "int32")
+    expected = irtool.evaluate(result, {"i": i, **params})
+    targets = ["c", "llvm"] if shutil.which("clang") else ["c"]
+    for target in targets:
+        np.testing.assert_array_equal(
+            irtool.build(result, params=params, target=target, math="strict").run([i]), expected
+        )
+
+
+def test_layers_share_quantized_data_and_packed_weights_stay() -> None:
+    x = Var("x", TensorType((3, 40), "float16"))
+    weights = [rounded(RNG.standard_normal((8, 40)).astype("float32"), "int4", 16) for _ in range(3)]
+    packed = [
+        call(
+            "qnn.dequantize_blocks",
+            Constant(w, "int4"),
+            Constant(s),
+            Constant(np.asarray(0, "int32")),
+            axis=1,
+            block_size=16,
+        )
+        for w, s in weights
+    ]
+    wide = call("cast", x, dtype="float32")
+    half = [call("cast", call("nn.dense", wide, w, units=8), dtype="float16") for w in packed[:2]]
+    ones = call(
+        "nn.batch_matmul",
+        Constant(np.ones((1, 2, 40), "float32")),
+        call("expand_dims", packed[2], axis=0),
+        transpose_b=True,
+    )
+    module = irtool.infer_types(Module({"main": Function((x,), Tuple((*half, ones)))}))
+    result, params, report = quantize_weights(module, options=WeightOptions("", activations="int8"))
+    text = irtool.to_text(result)
+    assert text.count("qnn.quantize_blocks") == 1 and text.count("qnn.dense_blocks") == 2
+    assert report.left == {"batch_matmul_0": "its weights are in floating point"}
+    assert [dtype_name(a) for a in params.values()].count("int4") == 3
+    data = RNG.standard_normal((3, 40)).astype("float16")
+    for exact, actual in zip(
+        irtool.evaluate(module, [data]), irtool.evaluate(result, {"x": data, **params}), strict=True
+    ):
+        np.testing.assert_allclose(actual.astype("float32"), exact.astype("float32"), rtol=0.1, atol=0.3)
+
+
 def test_layers_that_stay() -> None:
     module, arrays = network()
     _, params, report = quantize_weights(module, arrays, options=WeightOptions(keep=("up", "take_.*")))
@@ -108,7 +163,13 @@ def test_what_is_refused() -> None:
         quantize_weights(module, arrays, options=WeightOptions(keep=(".*",)))
     with pytest.raises(IrError, match="NaN or infinite"):
         quantize_weights(module, {**arrays, "up": np.full((96, 64), np.nan, "float32")})
-    for options in (WeightOptions("int2"), WeightOptions(block=0), WeightOptions(keep=("[",))):
+    refused = (
+        WeightOptions("int2"),
+        WeightOptions(block=0),
+        WeightOptions(keep=("[",)),
+        WeightOptions(activations="int4"),
+    )
+    for options in (*refused, WeightOptions("")):
         with pytest.raises(UsageError):
             quantize_weights(module, arrays, options=options)
     x = Var("x", TensorType((1, 8, 8), "float32"))
@@ -130,5 +191,17 @@ def test_the_command(tmp_path: Path) -> None:
     assert dtype_name(stored["up"]) == "int4" and stored["up.scale"].shape == (96, 4)
     code, out, err = command("quantize", *source, "--weights", "int8", "--json")
     assert code == 0 and {x["weights_snr"] > 38 for x in json.loads(out)["layers"]} == {True}
-    for wrong in (["--block", "16"], ["--weights", "int4", "--method", "mse"], ["--weights", "int4", "--mode", "tvm"]):
-        assert command("quantize", *source, *wrong)[0] == 2
+    code, out, err = command("quantize", *source, "--weights", "int4", "--activations", "int8")
+    assert code == 0 and "3 layers with weights of int4 in blocks of 32, activations of int8" in out, err
+    again = [str(tmp_path / "out.relay"), "-o", str(tmp_path / "again.relay"), "--params", str(tmp_path / "out.npz")]
+    assert "no layer to quantize" in command("quantize", *again, "--weights", "packed", "--activations", "int8")[2]
+    wrong = [
+        "--block 16",
+        "--weights int4 --method mse",
+        "--weights int4 --mode tvm",
+        "--weights packed",
+        "--activations float",
+    ]
+    wrong += ["--weights int4 --activations uint8", "--weights packed --activations int8 --block 16"]
+    for options in wrong:
+        assert command("quantize", *source, *options.split())[0] == 2

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from ...deferred import np
 from ...diagnostics import IrError
-from ...ir.dims import is_number
 from .arithmetic import add, cast, multiply, subtract
 from .counts import require_count
 from .length_values import extent_of_axis, numbers_below

@@ -70,8 +70,8 @@ def cached(past: np.ndarray, new: np.ndarray, lengths: np.ndarray, places: int) 
     return result
 
 
-def turned(x: np.ndarray, angles: np.ndarray, first: int) -> np.ndarray:
-    """`(N, heads, length, size)` with the halves of each head turned by the angles of its place, which count from `first`."""
+def rotated(x: np.ndarray, angles: np.ndarray, first: int) -> np.ndarray:
+    """`(N, heads, length, size)` with the halves of each head rotated by the angles of its place, which count from `first`."""
     rows = angles[first : first + x.shape[2]]
     a, b = np.split(x, 2, axis=3)
     return np.concatenate([a * np.cos(rows) - b * np.sin(rows), b * np.cos(rows) + a * np.sin(rows)], 3)

@@ -11,7 +11,7 @@ import pytest
 import irtool
 from irtool.diagnostics import IrError
 from tests.frontends.onnx.agreement import evaluated, parse
-from tests.frontends.onnx.grouped_attention import GROUPS, HEADS, SIZE, Scores, attended, cached, split, turned
+from tests.frontends.onnx.grouped_attention import GROUPS, HEADS, SIZE, Scores, attended, cached, rotated, split
 
 pytest.importorskip("onnx")
 
@@ -102,8 +102,8 @@ def test_queries_and_keys_are_normalized_before_they_turn() -> None:
     def normalized(x: np.ndarray, weight: np.ndarray, epsilon: float) -> np.ndarray:
         return x / np.sqrt((x**2).mean(-1, keepdims=True) + epsilon) * weight
 
-    q = turned(normalized(split(inputs["q"], HEADS), inputs["qn"], 0.1), angles, 0)
-    k = turned(normalized(split(inputs["k"], GROUPS), inputs["kn"], 0.2), angles, 0)
+    q = rotated(normalized(split(inputs["q"], HEADS), inputs["qn"], 0.1), angles, 0)
+    k = rotated(normalized(split(inputs["k"], GROUPS), inputs["kn"], 0.2), angles, 0)
     y, keys, values = evaluated(model, inputs)
     np.testing.assert_allclose(keys, k, rtol=1e-4, atol=1e-5)
     expected = attended(q.transpose(0, 2, 1, 3).reshape(1, 3, WIDTH), k, values, np.array([3]))
@@ -170,9 +170,9 @@ def test_caches_are_states_that_steps_write_in_place(name: str) -> None:
         q, k, v = (rng.standard_normal((1, n, w)).astype("float32") for w in (WIDTH, NARROW, NARROW))
         before = keys.shape[2]
         y = net.step(q=q, k=k, v=v, mask=np.ones((1, before + n), "int64"), **tables)
-        keys = np.concatenate([keys, turned(split(k, GROUPS), angles, before)], 2)
+        keys = np.concatenate([keys, rotated(split(k, GROUPS), angles, before)], 2)
         values = np.concatenate([values, split(v, GROUPS)], 2)
-        rows = turned(split(q, HEADS), angles, before).transpose(0, 2, 1, 3).reshape(1, n, WIDTH)
+        rows = rotated(split(q, HEADS), angles, before).transpose(0, 2, 1, 3).reshape(1, n, WIDTH)
         expected = attended(rows, keys, values, np.array([before + n]))
         np.testing.assert_allclose(y[0] if isinstance(y, tuple | list) else y, expected, rtol=1e-4, atol=1e-5)
 

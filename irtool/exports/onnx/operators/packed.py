@@ -131,6 +131,11 @@ row(
     "qnn.dequantize_blocks",
 )
 row(
+    Absent("ONNX has no sums of integers in blocks with a scale for each"),
+    "qnn.dense_blocks",
+    "qnn.quantize_blocks",
+)
+row(
     Absent("a gradient for training; ONNX has no counterpart among its operators"),
     "nn.avg_pool2d_grad",
     "nn.max_pool2d_grad",
