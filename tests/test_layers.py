@@ -42,6 +42,7 @@ LAYERS = [
     ("lower",),
     ("schedule",),
     ("selection",),
+    ("boards",),
     ("backends",),
     ("driver",),
     ("tune",),
@@ -89,7 +90,9 @@ SEES = {
         "te",
         "schedule",
         "selection",
+        "boards",
     },
+    "boards": {"diagnostics", "files"},
 }
 """Rooms with a narrower view than their place in the order gives them."""
 

@@ -235,6 +235,11 @@ class Backend(Plugin):
         """Raises UsageError if the flags contradict each other, the entries, or the output."""
 
     @property
+    def usual_emit(self) -> str:
+        """The output of a build with these flags unless one is given; empty for that of the backend."""
+        return ""
+
+    @property
     def runs_program(self) -> bool:
         """True if a built program reads its inputs from raw files and writes its outputs to raw files."""
         return True

@@ -178,10 +178,11 @@ class Sources:
 
 @dataclass(frozen=True)
 class Built:
-    """The output of a backend's `build`: files to copy by name, the one that `Backend.load` takes, the program, and notes for the
-    user."""
+    """The output of a backend's `build`: files to copy by name, the one that `Backend.load` takes, the program, notes for the
+    user, and facts for the report that compiled files show."""
 
     files: Mapping[str, Path] = field(default_factory=dict)
     library: str = ""
     program: str = ""
     notes: tuple[str, ...] = ()
+    report: Mapping[str, Any] = field(default_factory=dict)

@@ -12,6 +12,7 @@ import click
 from . import param_types
 from .bench_text import show_changes, show_record
 from .compiler_options import (
+    board_option,
     cc_option,
     cflags_option,
     level_option,
@@ -21,6 +22,7 @@ from .compiler_options import (
     openmp_option,
     opt_option,
     runner_option,
+    time_limit_option,
 )
 from .entry_module import read_entry_module
 from .grouped import as_flags
@@ -81,6 +83,8 @@ if TYPE_CHECKING:
 @click.option("--interp/--no-interp", default=True, show_default=True, help="Time the interpreter too.")
 @click.option("--kernels/--no-kernels", default=True, show_default=True, help="Time each kernel by itself.")
 @runner_option("the measuring programs of kernels")
+@board_option
+@time_limit_option
 @click.option(
     "--json",
     "output",
@@ -112,6 +116,8 @@ def command(
     interp: bool,
     kernels: bool,
     runner: tuple[str, ...],
+    board: str | None,
+    time_limit: float | None,
     output: str | None,
     earlier: str | None,
     trace: str | None,
@@ -122,11 +128,14 @@ def command(
     Every time is the best of a round; the median of the rounds is printed. Kernels run singly, with their weights in memory as
     in the network, and count as often as a run executes them. Inputs and weights that nobody gives are random.
 
+    With --board, count the instructions of a run and of its kernels instead, in the board's emulator.
+
     \b
     Examples:
       irtool bench net.onnx
       irtool bench net.relay --params weights.npz --json before.json
       irtool bench net.relay --params weights.npz --compare before.json --no-interp
+      irtool bench net.tflite --board mps2-an386
       irtool bench net.onnx --trace trace.json                              open it at https://ui.perfetto.dev
     """
     from ..benchmark.compare import SLOWER, changes
@@ -134,6 +143,13 @@ def command(
     from ..benchmark.trace import to_trace
     from ..diagnostics import UsageError
 
+    if board is None and time_limit is not None:
+        raise UsageError("--time-limit goes with --board", code=ClashingOptions)
+    if board is not None:
+        _refuse_times()
+        options = measured_build(target, level, entry, {**flags, "board": board})
+        _count(_workload(file, param_facts, missing_constants, seed, options, precision), options, time_limit, output)
+        return
     if trace is not None and not kernels:
         raise UsageError("--trace is of kernels, which --no-kernels leaves out", code=ClashingOptions)
     if [output, trace].count("-") > 1:
@@ -159,6 +175,48 @@ def command(
             click.echo("\n" + show_changes(differences))
         if any(c.what == "the network" and c.verdict == SLOWER for c in differences):
             raise click.exceptions.Exit(1)
+
+
+_OF_TIMES = {
+    "seconds": "--time",
+    "rounds": "--rounds",
+    "interp": "--interp",
+    "kernels": "--kernels",
+    "runner": "--runner",
+    "earlier": "--compare",
+    "trace": "--trace",
+}
+"""The options that are about times, by parameter."""
+
+
+def _refuse_times() -> None:
+    """Raises UsageError for an option about times on a command line with --board, which counts instructions."""
+    from ..diagnostics import UsageError
+
+    context = click.get_current_context()
+    for name, option in _OF_TIMES.items():
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(f"{option} is about times, and --board counts instructions", code=ClashingOptions)
+
+
+def _count(workload: _Workload, options: Options, time_limit: float | None, output: str | None) -> None:
+    """Counts the instructions on a board, and prints or writes them."""
+    import json
+
+    from ..driver.counting import count_instructions
+    from ..ir import Function
+    from ..ir.tensor_names import state_outputs
+    from .board_counts import list_counts
+
+    function = workload.module.functions[workload.entry]
+    assert isinstance(function, Function)
+    states = state_outputs(function)
+    inputs = [v for p, v in zip(function.params, workload.values, strict=True) if p not in states]
+    record = count_instructions(workload.module, options, inputs, time_limit).record()
+    if output is not None:
+        write_text(output, json.dumps(record, indent=1) + "\n")
+    if output != "-" and not is_quiet():
+        click.echo("\n".join(list_counts(record)))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ from .build_options import (
     schedule_options,
 )
 from .compiler_options import level_option, missing_constants_option
+from .cost import footprint_record, list_footprint
 from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
 from .param_facts import ARRAYS, ParamFacts, type_options
@@ -127,7 +129,7 @@ def command(
     from .output import write_text
     from .source import read_text
 
-    goal = find_destination(output, target, file)
+    goal = find_destination(output, target, file, flags)
     input_file = read_input(file)
     watching = _watching(chosen, printed, reports)
     unfiled: list[str] = []
@@ -275,8 +277,13 @@ def _tell(artifact: Any, goal: Destination, reports: ReportChoice, seconds: floa
         _summary(artifact, seconds, echo)
         if is_verbose():
             echo(summarize(artifact.report))
+            for line in list_footprint(footprint_record(artifact.report)):
+                echo(line)
         if goal.is_source and "compile" in artifact.report:
-            echo(f"compile it, in {goal.folder}, with: {artifact.report['compile']}")
+            if "board" in artifact.report:
+                echo(f"compile and run it with: make -C {shlex.quote(str(goal.folder))} run")
+            else:
+                echo(f"compile it, in {goal.folder}, with: {artifact.report['compile']}")
 
 
 def _summary(artifact: Any, seconds: float, echo: Callable[[str], None]) -> None:
@@ -290,6 +297,12 @@ def _summary(artifact: Any, seconds: float, echo: Callable[[str], None]) -> None
         f"weights {weight_sizes(report)}, "
         f"{'from the cache' if artifact.cached else 'built'} in {seconds:.2f} s"
     )
+    if "footprint" in report:
+        from ..driver.footprint import flash_rows, ram_rows, total
+
+        for what, kind, rows in (("flash", "flash", flash_rows(report)), ("RAM", "ram", ram_rows(report))):
+            limit = report["footprint"][kind]["limit"]
+            echo(f"{total(rows)} bytes of {what}" + (f", of {limit}" if limit is not None else ""))
     reduced = report.get("precision")
     if reduced is not None and reduced["error"] is not None:
         from ..driver.precision import PrecisionError

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from . import param_types
-from .compiler_options import cc_option, cflags_option, math_option, openmp_option, opt_option
+from .compiler_options import board_option, cc_option, cflags_option, math_option, openmp_option, opt_option
 from .grouped import as_flags, grouped
 from .regular_expression import pattern
 
@@ -111,6 +111,7 @@ flag_options = grouped(
         help="Target processor: native, x86-64-v3, cortex-a72, …; `none` for the compiler's default; several levels, such as "
         "x86-64-v2,x86-64-v3,x86-64-v4, or `portable`: code for each, chosen at run time.",
     ),
+    board_option,
     cc_option,
     cflags_option,
     click.option(
@@ -153,6 +154,18 @@ flag_options = grouped(
     ),
     click.option(
         "--constant-pools-size-hint-bytes", default=None, metavar="NAME:BYTES,…", help="Sizes of constant pools."
+    ),
+    click.option(
+        "--ram-limit",
+        default=None,
+        metavar="BYTES",
+        help="Refuse a network that takes more RAM, such as 64K: its arena, states, inputs, outputs and stack. With a board: its RAM.",
+    ),
+    click.option(
+        "--flash-limit",
+        default=None,
+        metavar="BYTES",
+        help="Refuse a network with more code and constants, such as 256K. With a board: its flash.",
     ),
     click.option(
         "--region-size",

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from . import param_types
+
 level_option = click.option(
     "-O", "level", type=click.IntRange(0, 4), default=3, show_default=True, help="Level of the build pipeline."
 )
@@ -49,6 +51,24 @@ openmp_option = click.option(
     "--openmp/--no-openmp", default=None, show_default="no", help="Compile with OpenMP threads."
 )
 
+board_option = click.option(
+    "--board",
+    type=param_types.BOARD,
+    default=None,
+    metavar="NAME|FILE.toml",
+    help="Build for a board (`irtool boards` lists them), or for one that a file describes: its processor, its compiler, start-up code and "
+    "linker script.",
+)
+
+time_limit_option = click.option(
+    "--time-limit",
+    type=click.FloatRange(0.001),
+    default=None,
+    show_default="none; on a board 120",
+    metavar="SECONDS",
+    help="End the program after this time.",
+)
+
 mcpu_option = click.option("--mcpu", default=None, show_default="native", metavar="CPU", help="Target processor.")
 
 
@@ -71,6 +91,7 @@ def _words(ctx: click.Context, option: click.Parameter, value: str) -> tuple[str
 
 
 __all__ = [
+    "board_option",
     "cc_option",
     "cflags_option",
     "level_option",
@@ -80,4 +101,5 @@ __all__ = [
     "openmp_option",
     "opt_option",
     "runner_option",
+    "time_limit_option",
 ]

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+_BAR = 16
+"""Columns of a bar."""
+
+_SMALL = 50
+"""A part with less than one of so many shares of the bytes is small."""
 
 _WIDEST = 48
 """Columns of the chart."""
 
 
-def cost_record(module: Any, target: str | None, entry: str) -> dict[str, Any]:
-    """Products, kernels and buffers of the program for that target; nothing is compiled by a C compiler.
+def cost_record(module: Any, target: str | None, entry: str, board: str | None = None) -> dict[str, Any]:
+    """Products, kernels and buffers of the program for that target. For a board, its compiler shows flash and RAM as well; nothing else is
+    compiled by a C compiler.
 
     Raises IrError for a module that cannot be built, or whose shapes are not known.
     """
-    from ..driver.build import build
-
-    report = build(module, target=target, entry=entry, emit="tir").report
+    report = _report(module, target, entry, board)
     kernels = [
         {key: k[key] for key in ("name", "operators", "calls", "macs", "workspace_bytes")} for k in report["kernels"]
     ]
@@ -32,7 +37,83 @@ def cost_record(module: Any, target: str | None, entry: str) -> dict[str, Any]:
         "kernels": sorted(kernels, key=lambda k: (-k["macs"] * k["calls"], k["name"])),
         "buffers": report["buffers"],
         **{key: report[key] for key in ("lengths", "peaks", "arena_formula") if key in report},
+        **footprint_record(report),
     }
+
+
+def _report(module: Any, target: str | None, entry: str, board: str | None) -> Mapping[str, Any]:
+    """The report of a build; of one for a board also if the network does not fit."""
+    from ..driver.build import build
+    from ..driver.footprint import NetworkDoesNotFit
+
+    if board is None:
+        return build(module, target=target, entry=entry, emit="tir").report
+    try:
+        return build(module, target=target, entry=entry, emit="obj", board=board).report
+    except NetworkDoesNotFit as error:
+        return error.report
+
+
+def footprint_record(report: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of flash and RAM, each with its bytes and its contents, the limits, and the board; nothing for a build without limits."""
+    from ..driver.footprint import flash_rows, ram_rows
+
+    if "footprint" not in report:
+        return {}
+    parts = {"flash": flash_rows(report), "ram": ram_rows(report)}
+    return {
+        "footprint": {
+            kind: {
+                "limit": report["footprint"][kind]["limit"],
+                "bytes": sum(n for _, n, _ in rows),
+                "parts": [{"kind": k, "bytes": n, "of": of} for k, n, of in rows],
+            }
+            for kind, rows in parts.items()
+        },
+        **({"board": report["board"]["name"]} if "board" in report else {}),
+    }
+
+
+def _share(nbytes: int, limit: int | None) -> str:
+    """A size beside its limit."""
+    if limit is None:
+        return ""
+    return f" of {limit} ({100 * nbytes / limit:.2g} %)" if nbytes <= limit else f", {nbytes - limit} more than {limit}"
+
+
+def list_footprint(record: Mapping[str, Any]) -> Iterator[str]:
+    """Tables of flash and RAM, with a bar for the share of each part; nothing for a record without a footprint."""
+    from .tables import drawer
+
+    for kind, title in (("flash", "flash"), ("ram", "RAM")):
+        if "footprint" not in record:
+            return
+        about = record["footprint"][kind]
+        where = f" of {record['board']}" if "board" in record else ""
+        yield f"  {title}{where}: {about['bytes']} bytes{_share(about['bytes'], about['limit'])}"
+        parts = _without_small(about["parts"], about["bytes"] // _SMALL)
+        largest = max((n for _, n, _ in parts), default=1)
+        rows = [
+            (f"{n:12d}", f"{'#' * -(-_BAR * n // max(1, largest)):{_BAR}s}", f"{part:<9s}", of) for part, n, of in parts
+        ]
+        draw = drawer(sys.stdout)
+        head = (f"{'bytes':>12s}", f"{'':{_BAR}s}", f"{'part':<9s}", "of")
+        if draw is not None:
+            yield draw([head, *rows])
+        else:
+            yield from (f"  {'  '.join(row)}".rstrip() for row in [head, *rows])
+
+
+def _without_small(parts: Sequence[Mapping[str, Any]], least: int) -> list[tuple[str, int, str]]:
+    """Kind, bytes and contents of each part; those with less than `least` bytes of a kind in one row, if there are several."""
+    small = {kind: [p for p in parts if p["kind"] == kind and p["bytes"] < least] for kind in ("constants", "code")}
+    merged = {kind for kind, few in small.items() if len(few) > 1}
+    rows = [(p["kind"], p["bytes"], p["of"]) for p in parts if p["kind"] not in merged or p["bytes"] >= least]
+    for kind in sorted(merged):
+        behind = max((n for n, row in enumerate(rows) if row[0] == kind), default=-1) + 1
+        few = small[kind]
+        rows.insert(behind, (kind, sum(p["bytes"] for p in few), f"{len(few)} smaller ones"))
+    return rows
 
 
 def list_costs(record: Mapping[str, Any]) -> Iterator[str]:

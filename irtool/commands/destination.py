@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..backends.base import Backend
 from ..diagnostics import UsageError
@@ -34,14 +36,14 @@ class Destination:
         return self.folder is None
 
 
-def find_destination(choice: OutputChoice, target: str, file: str) -> Destination:
-    """The place for the output of the build of `file`.
+def find_destination(choice: OutputChoice, target: str, file: str, flags: Mapping[str, Any]) -> Destination:
+    """The place for the output of the build of `file`; `flags` are those of the backend beside the target's.
 
     Without `-o`, that is `NAME.out`, or standard output for `tir` and `isel`. `-o` names a folder, or, with the ending of the output, its
     file; a path that is a folder, or ends with `/`, is one whatever its ending. Raises UsageError for an output that cannot be
     printed, for the ending of another output, and for two names.
     """
-    backend, *_ = choose_backend(target, {})
+    backend, *_ = choose_backend(target, flags)
     emit = choice.emit or default_emit(backend)
     is_source = emit == backend.emits[0]
     path, name = choice.path, choice.name or backend.fit_name(_stem(file))

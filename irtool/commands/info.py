@@ -13,6 +13,7 @@ import click
 from ..symbolic_int import SymbolicInt, bound, symbols_of
 from ..visible import visible
 from . import param_types
+from .compiler_options import board_option
 from .mistakes import ClashingOptions
 from .param_facts import ARRAYS, ParamFacts, type_options
 from .pass_options import loads_files
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     default=None,
     help="With --storage: the target of functions without one of their own. With --cost and --memory: the backend. Default: c.",
 )
+@board_option
 @click.option(
     "--format", "style", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
 )
@@ -63,6 +65,7 @@ def command(
     memory: bool,
     nodes: bool,
     target: str | None,
+    board: str | None,
     style: str,
     param_facts: ParamFacts,
 ) -> None:
@@ -76,6 +79,7 @@ def command(
     Examples:
       irtool info net.relay
       irtool info --memory --target='c{mcpu=none}' net.relay
+      irtool info --memory --board=mps2-an386 net.tflite
       irtool info --nodes net.onnx
       irtool opt -O3 net.relay | irtool info --storage -
       irtool opt -p PlanDevices,FuseOps --target=cuda net.relay | irtool info --storage --json -
@@ -84,10 +88,12 @@ def command(
         raise WrongUsage("--storage prints TVM's plan, --cost and --memory irtool's own", ClashingOptions)
     if target is not None and not (storage or cost or memory):
         raise WrongUsage("--target goes with --storage, --cost and --memory", ClashingOptions)
+    if board is not None and not memory:
+        raise WrongUsage("--board goes with --memory", ClashingOptions)
     if nodes and (storage or cost or memory or target is not None):
         raise WrongUsage("--nodes prints the nodes of a model, and nothing else", ClashingOptions)
     records = {
-        file: _nodes(file) if nodes else _record(file, storage, target, param_facts, cost or memory)
+        file: _nodes(file) if nodes else _record(file, storage, target, param_facts, cost or memory, board)
         for file in dict.fromkeys(files)
     }
     if style == "json":
@@ -114,12 +120,13 @@ def _lines(record: Mapping[str, Any], storage: bool, memory: bool) -> Iterator[s
 def _list_module(record: Mapping[str, Any], memory: bool) -> Iterator[str]:
     yield from _list_functions(record)
     if "cost" in record:
-        from .cost import list_costs, list_memory
+        from .cost import list_costs, list_footprint, list_memory
 
         yield f"@{record['cost']['entry']}, compiled:"
         yield from list_costs(record["cost"])
         if memory:
             yield from list_memory(record["cost"])
+            yield from list_footprint(record["cost"])
 
 
 def _nodes(file: str) -> dict[str, Any]:
@@ -142,7 +149,9 @@ def _list_nodes(lines: list[str]) -> Iterator[str]:
         yield f"{n:{width}}  {visible(line)}"
 
 
-def _record(file: str, storage: bool, target: str | None, param_facts: ParamFacts, cost: bool) -> dict[str, Any]:
+def _record(
+    file: str, storage: bool, target: str | None, param_facts: ParamFacts, cost: bool, board: str | None
+) -> dict[str, Any]:
     from ..infer import infer_types
     from ..ir import Function
 
@@ -164,7 +173,7 @@ def _record(file: str, storage: bool, target: str | None, param_facts: ParamFact
         from .param_facts import entry_of
 
         entry = entry_of(module, None)
-        record["cost"] = {"entry": entry, **cost_record(whole, target, entry)}
+        record["cost"] = {"entry": entry, **cost_record(whole, target, entry, board)}
     return record
 
 

@@ -147,6 +147,12 @@ def _backends(ctx: click.Context) -> Iterator[tuple[str, str]]:
     return ((name, backends.get(name).summary()) for name in backends.names())
 
 
+def _boards(ctx: click.Context) -> Iterator[tuple[str, str]]:
+    from ..boards.listing import board_names, find_board
+
+    return ((name, find_board(name).about) for name in board_names())
+
+
 def _formats(ctx: click.Context) -> Iterator[tuple[str, str]]:
     from ..plugin.listing import listed
 
@@ -187,6 +193,7 @@ OPERATOR = NameList(_operators)
 OPTION = NameList(_options, ending="=")
 TARGET = NameList(_targets)
 BACKEND = NameList(_backends)
+BOARD = NameList(_boards)
 FORMAT = NameList(_formats)
 OUTPUT = NameList(_outputs)
 WAY = NameList(_ways)
@@ -194,6 +201,6 @@ WAYS = NameList(_ways, are_many=True)
 FUNCTION = NameList(_functions)
 
 __all__ = [
-    "BACKEND", "BUILD", "FOLDER", "FORMAT", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "OUTPUT", "PASS", "PASSES",
+    "BACKEND", "BOARD", "BUILD", "FOLDER", "FORMAT", "FUNCTION", "INSTRUMENT", "MANUAL", "MODULE", "NAMED", "OPERATOR", "OPTION", "OUTPUT", "PASS", "PASSES",
     "PIPELINE", "READ", "TARGET", "WAY", "WAYS", "WRITTEN", "NameList", "Path",
 ]  # fmt: skip

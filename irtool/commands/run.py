@@ -13,7 +13,16 @@ import click
 
 from . import param_types
 from .comparing import evaluate_in_double, report_comparison
-from .compiler_options import cc_option, cflags_option, mcpu_option, missing_constants_option, opt_option, runner_option
+from .compiler_options import (
+    board_option,
+    cc_option,
+    cflags_option,
+    mcpu_option,
+    missing_constants_option,
+    opt_option,
+    runner_option,
+    time_limit_option,
+)
 from .engines import check_way
 from .entry_module import read_entry_module
 from .images import ImageRule, image_options
@@ -111,6 +120,8 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     help="Sanitizers of the compiled program: address, undefined, leak, thread, memory.",
 )
 @runner_option("the compiled program")
+@board_option
+@time_limit_option
 @missing_constants_option
 @precision_options
 @click.option(
@@ -171,6 +182,8 @@ def command(
     cflags: str,
     sanitize: str,
     runner: tuple[str, ...],
+    board: str | None,
+    time_limit: float | None,
 ) -> None:
     """Run a module on given or random inputs and print its outputs.
 
@@ -181,6 +194,7 @@ def command(
       irtool run net.relay --via=c --input data=image.npy --expect out.npz
       irtool run net.onnx --input data=cat.png --resize 256 --crop 224 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --top 5
       irtool run net.relay --compare interp,c --cc aarch64-linux-gnu-gcc --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
+      irtool run net.tflite --compare interp,c --board mps2-an386
     """
     from ..diagnostics import IrError, UsageError
     from ..ir import Function
@@ -191,9 +205,8 @@ def command(
         raise UsageError("--missing-constants=random makes values, and --no-random refuses them", code=ClashingOptions)
     if by_name and (output is None or output.lower().endswith(".npy")):
         raise UsageError("--by-name names the arrays of a .npz file", help="add -o FILE.npz", code=ClashingOptions)
-    compiling = _compiling(
-        compare or [via], {"cc": cc, "mcpu": mcpu, "opt": opt, "cflags": cflags, "sanitize": sanitize}, runner
-    )
+    flags = {"cc": cc, "mcpu": mcpu, "opt": opt, "cflags": cflags, "sanitize": sanitize, "board": board}
+    compiling = _compiling(compare or [via], flags, runner, time_limit)
     checks.check()
     image.check(param_facts.single)
     read = read_entry_module(file, replace(param_facts, image=image), entry, missing_constants, seed)
@@ -253,8 +266,10 @@ def _show_error(precision: PrecisionChoice, lowered: Lowered, exact: Any, result
         say_warning(low_ratio_sentence(error.snr, lowered.worst()), LowRatio)
 
 
-def _compiling(ways: Sequence[str], flags: Mapping[str, str | None], runner: tuple[str, ...]) -> _Compiling:
-    """Options for compiling and running C. Raises UsageError if none of the ways of running is C."""
+def _compiling(
+    ways: Sequence[str], flags: Mapping[str, str | None], runner: tuple[str, ...], time_limit: float | None
+) -> _Compiling:
+    """Options for compiling and running C. Raises UsageError if none of the ways of running is C, or there is no program."""
     from ..diagnostics import UsageError
 
     options = {name: value for name, value in flags.items() if value}
@@ -265,15 +280,21 @@ def _compiling(ways: Sequence[str], flags: Mapping[str, str | None], runner: tup
             help="run with --via=c or --compare=interp,c",
             code=ClashingOptions,
         )
-    return _Compiling({**options, "emit": "exe" if runner or "sanitize" in options else ""}, runner)
+    is_program = bool(runner) or "sanitize" in options or "board" in options
+    if time_limit is not None and not is_program:
+        raise UsageError(
+            "--time-limit is for programs: use it with --board, --runner or --sanitize", code=ClashingOptions
+        )
+    return _Compiling({**options, "emit": "exe" if is_program else ""}, runner, time_limit)
 
 
 @dataclass(frozen=True)
 class _Compiling:
-    """The options of a build of C by name, and the words that its program is run with."""
+    """The options of a build of C by name, the words that its program is run with, and the time limit of a run in seconds."""
 
     options: Mapping[str, Any]
     runner: tuple[str, ...]
+    time_limit: float | None = None
 
 
 def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> Module:
@@ -334,6 +355,7 @@ def _run(
         _say_baked(special.baked)
         facts.append(f"{', '.join('%' + n for n in special.baked)} baked in")
     artifact, rows = special.artifact, [special.inputs, *rows[1:]]
+    artifact.time_limit = compiling.time_limit
     built = time.perf_counter() - start
     result, seconds = _timed(lambda: run_rows(artifact, rows, runner, keep), repeat)
     count = len(artifact.report["kernels"])

@@ -63,6 +63,10 @@ class Artifact:
         """Keeps a temporary folder alive for as long as the artifact."""
         self._program: Path | None = None
         """The program that reads and writes raw files, where one was built."""
+        self._counter: list[str] | None = None
+        """Gets what a program for a board prints of the instructions that it counts; None if it counts none."""
+        self.time_limit: float | None = None
+        """Seconds after which a run of the program is ended; None: no limit, on a board 120."""
         self.prepared: Any = None
         """The module after its passes; None if the build came from the cache or was loaded."""
         self.cached = False
@@ -314,7 +318,17 @@ class Artifact:
         if memory is not None and signature.takes_values:
             arrays = [memory.image(), *arrays]
         gives = memory is not None and signature.gives_values
-        outputs = run_program(program, self._weights, arrays, len(stored) + gives, runner, words)
+        board = None
+        if "board" in self.report and not runner:
+            from ..boards.running import TIME_LIMIT, BoardRun
+
+            limit = self.time_limit or TIME_LIMIT
+            board = BoardRun(
+                self.report, program, limit, self._counter is not None, [] if self._counter is None else self._counter
+            )
+        outputs = run_program(
+            program, self._weights, arrays, len(stored) + gives, runner, words, board, self.time_limit
+        )
         if memory is not None and gives:
             memory.replace(outputs.pop())
         arrays = [np.frombuffer(d, t) for d, (_, t) in zip(outputs, stored)]

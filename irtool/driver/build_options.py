@@ -29,6 +29,9 @@ _FLAGS = (
     "cflags",
     "sanitize",
     "build_file",
+    "board",
+    "ram_limit",
+    "flash_limit",
 )
 """Flags of the backend that have a field of their own; None leaves each as the target says."""
 
@@ -59,6 +62,9 @@ class BuildOptions:
     cflags: str | None = None
     sanitize: str | Sequence[str] | None = None
     build_file: str | Sequence[str] | None = None
+    board: str | None = None
+    ram_limit: str | int | None = None
+    flash_limit: str | int | None = None
     flags: Mapping[str, Any] | None = None
     inputs: Sequence[str] | None = None
     shapes: Mapping[str, Sequence[int | str]] | None = None

@@ -105,6 +105,7 @@ def emit_files(
                 return emission
             emission.files |= _contents(built.files, scratch)
             emission.library, emission.program, emission.notes = built.library, built.program, (*notes, *built.notes)
+            emission.report |= built.report
     emission.report["storage"] = storage_report(prepared, options.entries)
     emission.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
     return emission

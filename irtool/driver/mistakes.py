@@ -103,3 +103,20 @@ import numpy
 numpy.savez("values.npz", s=numpy.float32([1e4, 1, 1, 1]), w=numpy.float32([[0, 1, 1, 1]]))
 numpy.savez("set.npz", x=numpy.float32([[[1, 2, 3, 4], [4, 3, 2, 1]]]))
 """
+
+
+@code("E0615")
+class DoesNotFit(Code):
+    """A network that needs more flash or RAM than a board has, or than `--flash-limit` and `--ram-limit` allow.
+
+    Flash has the code and the constants of the network with the functions of the C library that it calls; RAM has its arena, states, inputs,
+    outputs, variables and stack. `irtool info --memory --board` prints the parts of both.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: Tensor[(64, 64), float32]) {
+  nn.softmax(nn.dense(%x, %x, units=64))
+}
+"""
+    command = "build --emit=c --ram-limit=16K --no-cache -o %t %s"

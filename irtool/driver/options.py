@@ -124,7 +124,9 @@ def choose_options(
 
 
 def default_emit(backend: Backend | type[Backend]) -> str:
-    """The default of `emit` for this backend."""
+    """The default of `emit` for this backend, and for its flags if it has some."""
+    if isinstance(backend, Backend) and backend.usual_emit:
+        return backend.usual_emit
     return backend.default_emit or ("so" if "so" in backend.emits else backend.emits[0])
 
 

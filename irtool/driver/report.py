@@ -43,7 +43,8 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
     functions = list(program.functions.values())
     runs = {n: [s for s in steps(f.body) if isinstance(s, RunKernel)] for n, f in program.functions.items()}
     counts = Counter(r.kernel for rs in runs.values() for r in rs)
-    nodes = {k: node_names(rs) for k, rs in runs_of(program).items()}
+    uses = runs_of(program)
+    nodes = {k: node_names(rs) for k, rs in uses.items()}
     written = sources or Sources({}, entry_points(program), program.arena_bytes)
     entry = written.entries[0]
     return {
@@ -78,6 +79,7 @@ def make_report(program: Program, name: str, sources: Sources | None = None) -> 
                 "c_name": written.kernel_names.get(k.name, k.name),
                 "operators": list(k.operators),
                 "nodes": nodes.get(k, []),
+                "places": list(dict.fromkeys(str(p) for use in uses.get(k, ()) for p in use.places if p.at)),
                 "strategy": k.choice.strategy,
                 "reason": k.choice.reason,
                 "stages": [_stage_report(s) for s in k.choice.stages],

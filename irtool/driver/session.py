@@ -125,6 +125,10 @@ class Session:
                 if key and build.failure is None and not any(f.gives_data for f in build.entries.values()):
                     _keep(key, build)
             build.report["warnings"] = [*build.report["warnings"], *self.notes]
+            if "footprint" in build.report and build.failure is None:
+                from .footprint import check_footprint
+
+                check_footprint(build.report)
             return _deliver(build, options, out_dir, self.also)
 
     def _emission(self, build_input: BuildInput, work: Path, may_wait: bool) -> Emission | Artifact:

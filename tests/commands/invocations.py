@@ -53,6 +53,16 @@ class Kept(FunctionPass):
         return function
 '''
 FAILS = OWN.replace("return function", 'raise ValueError("not this one")')
+BOARD = """about = "A board whose compiler is this machine's"
+family = "cortex-m"
+processor = "none"
+fpu = "double"
+prefix = "{prefix}"
+flags = []
+link = ["-static"]
+flash = {{ address = 0x08000000, size = "1M" }}
+ram = {{ address = 0x20000000, size = "64K" }}
+"""
 DROPS = '''from dataclasses import dataclass
 
 from irtool.ir import Call, rewrite
@@ -89,6 +99,8 @@ def write_files(folder: Path) -> None:
     texts["off"] = UGLY + "// irtool fmt: off\n"
     for name, text in texts.items():
         (folder / f"{name}.relay").write_text(text)
+    for board, prefix in (("host", ""), ("absent", "absent-")):
+        (folder / f"{board}.toml").write_text(BOARD.format(prefix=prefix))
     (folder / "model.onnxtxt").write_text(MODEL)
     (folder / "cache.onnxtxt").write_text(CACHE)
     (folder / "own.py").write_text(OWN.format(name="Kept"))
@@ -122,7 +134,7 @@ def write_files(folder: Path) -> None:
 
 
 FAILING = {
-    "backends nowhere": 2, "bench nowhere": 1, "build nowhere": 1, "cache nowhere": 2, "check nowhere": 1, "completion tcsh": 2, "convert nowhere -o x.npz": 1,
+    "backends nowhere": 2, "bench nowhere": 1, "boards nowhere": 2, "build nowhere": 1, "cache nowhere": 2, "check nowhere": 1, "completion tcsh": 2, "convert nowhere -o x.npz": 1,
     "diff nowhere nowhere": 2, "doctor nowhere": 2, "evaluate nowhere --inputs x.npz --labels x.npy": 1, "explain E9999": 2, "export nowhere -o x.onnx": 1, "fmt nowhere": 1, "help nowhere": 2,
     "import nowhere -o x.relay": 1, "info nowhere": 1, "lsp nowhere": 2, "new pass nowhere": 2, "ops nowhere": 2, "opt nowhere": 1, "passes nowhere": 2,
     "quantize nowhere --calibrate random -o x.relay": 1, "reduce nowhere --expect-crash": 1, "run nowhere": 1, "test nowhere": 1,
@@ -138,6 +150,21 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("--max-size 10 check net.relay", 1, ("err:more than 10 bytes",)),
     ("--color always check nowhere.relay", 1, ("err:\x1b[31m",)),
     ("backends c --load own.py", 0, ("out:testbench",)),
+    ("boards", 0, ("out:mps3-an547",)),
+    ("boards mps2-an386", 0, ("out:gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm",)),
+    ("boards mps2-an38", 2, ("err:did you mean mps2-an385 or mps2-an386?",)),
+    ("build net.relay --params w.npz --board host.toml -o board --name b1 --ram-limit 32K --flash-limit 1M -v", 0,
+     ("board/Makefile:b1.elf", "board/board.ld:LENGTH = 65536", "board/b1_test.c:main", "out:bytes of RAM, of 32768")),
+    ("build net.relay --board host.toml -o board --name b2 --ram-limit 16", 1, ("err:bytes of RAM, ", "err:more than the 16 that --ram-limit allows")),
+    ("build net.relay --board host.toml -o board --flash-limit many", 2, ("err:flash_limit='many' is no number of bytes",)),
+    ("build net.relay --board host.toml --emit so -o board", 2, ("err:emit=so is for an operating system",)),
+    ("info net.relay --params w.npz --memory --board host.toml", 0, ("out:RAM of host: ", "out:constants  ")),
+    ("info net.relay --board host.toml", 2, ("err:--board goes with --memory",)),
+    ("run net.relay --compare interp,c --board absent.toml --time-limit 5", 4, ("err:the board absent needs absent-gcc",)),
+    ("run net.relay --via c --time-limit 5", 2, ("err:--time-limit is for programs",)),
+    ("bench net.relay --board absent.toml --time-limit 5", 4, ("err:the board absent needs absent-gcc",)),
+    ("bench net.relay --time-limit 5", 2, ("err:--time-limit goes with --board",)),
+    ("bench net.relay --board host.toml --rounds 2", 2, ("err:--rounds is about times, and --board counts instructions",)),
     ("bench net.relay --params w.npz --time 0.001 --rounds 2 --no-interp --json record.json --seed 3 -O 2 --entry main "
      "--input x=x.npy -v", 0, ("out:kernel", 'record.json:"net.relay"', "err:wrote record.json")),
     ("bench net.relay --params w.npz --time 0.001 --rounds 1 --kernels --interp --trace trace.json --compare slow.json --cflags -g "

@@ -9,9 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
+from ...boards.board import Board
+from ...boards.listing import find_board
+from ...boards.project import LINKER_SCRIPT, STARTUP, link_flags
+from ...boards.reading import read_size
+from ...boards.tools import require_tool
 from ...diagnostics import UsageError
 from ...selection.kernel import Selection
 from ...selection.teams import runs_in_teams
+from ...symbolic_int import is_known, nominal
 from ...tir.pools import Pool, pool_record
 from ...tir.program import Program
 from ...tir.vector_target import MOST_THREADS
@@ -25,16 +31,18 @@ from ..fast_products import (
     with_products,
 )
 from ..interface.entry import EntryPoint
-from ..interface.memory import REGION_SIZE, check_region_size, region_bytes
+from ..interface.memory import ALIGNMENT, REGION_SIZE, check_region_size, region_bytes
 from ..interface.names import Identifiers
 from ..interface.weights_file import INLINE
 from ..timing import TimingConditions, TimingJob
-from ..toolchain.compiler import NATIVE_NAMES, Compiler, split_words
+from ..toolchain.compiler import NATIVE_NAMES, Compiler, companion_prefix, split_words
 from ..toolchain.levels import PORTABLE, ProcessorLevel, find_levels
 from ..toolchain.processor import processor_count, processor_name, processor_numbers, thread_count
 from .banner import Origin
+from .board_program import board_files, notes_on_floats
 from .build_file import KINDS, write_build_file
 from .executable import write_main
+from .footprint.measure import measure_footprint
 from .nest import select_for_c
 from .object_files import Objects
 from .pool_flags import read_pools
@@ -61,13 +69,14 @@ class CSources(Sources):
     """The sources with the facts that the compiler needs.
 
     `extra_sources`: further sources of the library; `main`: the source of the program; `objects`: those that are being compiled
-    already.
+    already; `notes`: those for the user.
     """
 
     text: CText | None = None
     extra_sources: tuple[str, ...] = ()
     main: str = ""
     objects: Objects | None = None
+    notes: tuple[str, ...] = ()
 
 
 @backend("c")
@@ -116,11 +125,19 @@ class C(Backend):
     cflags: str = flag("", "additional flags for the C compiler, after $CFLAGS")
     sanitize: tuple[str, ...] = flag((), "sanitizers; all but undefined require --emit=exe", SANITIZERS)
     build_file: tuple[str, ...] = flag((), "also write NAME.cmake or NAME.mk, which other builds include", tuple(KINDS))
+    board: str = flag(
+        "",
+        "board, by its name (`irtool boards`) or a file: its processor and compiler, start-up code, linker script, Makefile",
+    )
+    ram_limit: str = flag("", "bytes of RAM that the network may take, such as 64K; default: the board's")
+    flash_limit: str = flag("", "bytes of flash for code and constants, such as 256K; default: the board's")
 
     def fit_name(self, text: str) -> str:
         return Identifiers().fresh(text)
 
     def check(self, entries: Sequence[str], emit: str) -> None:
+        self._check_board(emit)
+        self._limits()
         if self.build_file and emit == "mlf":
             raise UsageError("an archive has no build file: build_file has no meaning with emit=mlf")
         if self.api == "tvm" and len(entries) > 1:
@@ -134,6 +151,31 @@ class C(Backend):
         if self.constant_pools and self.weights == "file":
             raise UsageError("weights in a file are in no pool: with --constant-pools, use --weights=inline or split")
 
+    def _check_board(self, emit: str) -> None:
+        """Raises UsageError for outputs and flags of operating systems, ToolError for a missing compiler."""
+        board = self._board
+        if board is None:
+            return
+        if emit in ("so", "mlf"):
+            raise UsageError(
+                f"emit={emit} is for an operating system, and the board {board.name} has none",
+                help="--emit=c, obj or exe",
+            )
+        if self.weights == "file":
+            raise UsageError(f"the board {board.name} has no file system for weights", help="--weights=inline or split")
+        if self.openmp:
+            raise UsageError(f"openmp is for an operating system, and the board {board.name} has none")
+        if not self.cc:
+            require_tool(board.compiler, board.packages, f"the board {board.name}")
+
+    @property
+    def _board(self) -> Board | None:
+        return find_board(self.board) if self.board else None
+
+    @property
+    def usual_emit(self) -> str:
+        return "c" if self.board else ""
+
     @property
     def keeps_denormals(self) -> bool:
         return self.math == "strict"
@@ -146,6 +188,9 @@ class C(Backend):
     def compiler(self) -> Compiler:
         """The C compiler, with the options of this build."""
         more = split_words(self.cflags, "the compiler's flags")
+        board = self._board
+        if board is not None:
+            more = [*board.flags, *more]
         if self.sanitize:
             # A program that continues after an error would exit with 0.
             more += [
@@ -154,7 +199,8 @@ class C(Backend):
                 "-fno-omit-frame-pointer",
                 "-g",
             ]
-        return Compiler(self.cc, self._processor, self.openmp, self.math == "strict", tuple(more))
+        cc, linking = (self.cc, []) if board is None else (self.cc or board.compiler, link_flags(board))
+        return Compiler(cc, self._processor, self.openmp, self.math == "strict", tuple(more), tuple(linking))
 
     @property
     def _processor(self) -> str:
@@ -162,7 +208,8 @@ class C(Backend):
         if self.mcpu == PORTABLE:
             return "none"
         lowest = find_levels(self.mcpu, "")[:1]
-        return lowest[0].name if lowest else self.mcpu or "native"
+        board = self._board
+        return lowest[0].name if lowest else self.mcpu or (board.processor if board is not None else "native")
 
     @property
     def levels(self) -> tuple[ProcessorLevel, ...]:
@@ -174,10 +221,15 @@ class C(Backend):
 
     def fitted(self, emit: str) -> C:
         """The backend for an output; users compile sources for unknown machines."""
+        board = self._board
+        if board is not None:
+            has_test = self.testbench or emit == "c"
+            weights = INLINE if self.weights == "auto" else self.weights
+            return replace(self, mcpu=self.mcpu or board.processor, weights=weights, testbench=has_test)
         return self if self.mcpu else replace(self, mcpu=PORTABLE if emit == "c" else "native")
 
     def identity(self) -> str:
-        return self.compiler.identity
+        return f"{self.compiler.identity}{self._board or ''}"
 
     def examine(self) -> Iterator[Finding]:
         from ..toolchain.examination import examine_compiler
@@ -285,6 +337,10 @@ class C(Backend):
         elif request.emit == "exe":
             main = f"{name}_main.c"
             files[main] = [write_main(name, entry, bool(text.weights), sorted(program.failures)).encode()]
+        board = self._board
+        if board is not None and request.emit != "obj":
+            files |= board_files(board, request, text, self.compiler, main)
+            further_files.append(STARTUP)
         return CSources(
             files,
             text.entries,
@@ -298,10 +354,13 @@ class C(Backend):
             tuple(further_files),
             main,
             objects,
+            () if board is None else notes_on_floats(board, program),
         )
 
     def _report(self, program: Program, text: CText) -> dict[str, Any]:
+        board = self._board
         return {
+            **({"board": board.record()} if board is not None else {}),
             "opt": self.opt,
             "stored_weight_bytes": text.stored_bytes,
             "arena_lower_bound": text.live_bytes,
@@ -340,11 +399,12 @@ class C(Backend):
 
     def build(self, sources: Sources, request: Request, folder: Path) -> Built:
         assert isinstance(sources, CSources)
+        facts = self._footprint(sources, request, folder)
         target = _TARGETS.get(request.emit, "").format(request.name)
         if not target:
-            return Built()
+            return Built(notes=sources.notes, report=facts)
         for file in sources.files:
-            if file.endswith(".h"):
+            if file.endswith(".h") or file == LINKER_SCRIPT:
                 (folder / file).write_bytes(b"".join(sources.buffers(file)))
         units = {**sources.units, **{n: sources.buffers(n) for n in sources.extra_sources}}
         if request.emit == "exe":
@@ -356,7 +416,48 @@ class C(Backend):
             files = objects.finish()
         self.compiler.link(request.emit, [files[file] for file in units], target, folder)
         built = {target: folder / target}
-        return Built(built, target if request.emit == "so" else "", target if request.emit == "exe" else "")
+        is_library, is_program = request.emit == "so", request.emit == "exe"
+        return Built(built, target if is_library else "", target if is_program else "", sources.notes, facts)
+
+    def _limits(self) -> tuple[int | None, int | None]:
+        """The limits of flash and RAM in bytes, None without a limit. Raises UsageError for another text than a number of bytes."""
+        limits: list[int | None] = []
+        board = self._board
+        for name, memory in (("flash_limit", board and board.flash), ("ram_limit", board and board.ram)):
+            text = getattr(self, name)
+            limit = read_size(text) if text else memory.size if memory else None
+            if text and not limit:
+                raise UsageError(f"{name}={text!r} is no number of bytes, such as 65536 or 64K")
+            limits.append(limit)
+        return limits[0], limits[1]
+
+    def _footprint(self, sources: CSources, request: Request, folder: Path) -> dict[str, Any]:
+        """The bytes of flash and RAM for the report; nothing for a build without a board and without limits.
+
+        Raises ToolError if the compiler fails, or is not gcc.
+        """
+        flash_limit, ram_limit = self._limits()
+        text = sources.text
+        if (flash_limit is None and ram_limit is None) or text is None:
+            return {}
+        (folder / f"{request.name}.h").write_bytes(b"".join(sources.buffers(f"{request.name}.h")))
+        board = self._board
+        compiler = self.compiler
+        prefix = board.prefix if board is not None else companion_prefix(compiler.command[0])
+        contents = {n: b"".join(sources.buffers(n)) for n in text.sources if n in sources.files}
+        kernels = {c_name: name for name, c_name in text.kernel_names.items()}
+        names = [name for e in text.entries for name in (e.run, e.run_with) if name]
+        record = measure_footprint(compiler, folder, contents, kernels, names, prefix, f"{request.name}_")
+        entry = text.entries[0]
+        record["flash"]["limit"] = flash_limit
+        record["ram"] |= {
+            "limit": ram_limit,
+            "arena": record["ram"]["static"] and text.arena_bytes + ALIGNMENT if is_known(text.arena_bytes) else 0,
+            "states": entry.instance.nbytes if entry.instance is not None else 0,
+            "inputs": sum(nominal(p.slot.nbytes) for p in entry.inputs),
+            "outputs": sum(nominal(p.slot.nbytes) for p in entry.outputs),
+        }
+        return {"footprint": record}
 
 
 _TARGETS = {"so": "{}.so", "obj": "{}.o", "exe": "{}"}

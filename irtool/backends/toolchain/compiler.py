@@ -79,6 +79,7 @@ class Compiler:
         openmp: compile with threads.
         strict: no contraction of a product and a sum into one rounding.
         more: further flags, behind all others.
+        link_flags: further ones that link a program for a processor without an operating system; none for others.
     """
 
     cc: str = ""
@@ -86,6 +87,7 @@ class Compiler:
     openmp: bool = False
     strict: bool = False
     more: tuple[str, ...] = ()
+    link_flags: tuple[str, ...] = ()
 
     @property
     def command(self) -> list[str]:
@@ -208,13 +210,17 @@ class Compiler:
 
     def object_command(self, source: str, target: str) -> list[str]:
         """The command that compiles a source to an object file."""
+        if self.link_flags:  # as the Makefile of a board compiles it: sizes and counts are those of the user's program
+            return [*self.command, *self.flags, "-c", "-o", target, source]
         return [*self.command, *self._quicker, *self.flags, "-fPIC", "-c", "-o", target, source]
 
     def link(self, kind: str, objects: Sequence[str], target: str, folder: Path) -> None:
         """Links object files: `so` a shared library, `obj` one object file, `exe` a program."""
         # CFLAGS may have options that linking needs, too: a sanitizer, an architecture.
         flags = self.flags if kind != "obj" else []
-        how = {"so": ["-shared"], "obj": ["-r", "-nostdlib"], "exe": []}[kind]
+        if kind == "obj" and self.link_flags:  # of a processor that need not be the compiler's usual one
+            flags = [*self.processor_flags, *(f for f in self.more if f.startswith("-m"))]
+        how = {"so": ["-shared"], "obj": ["-r", "-nostdlib"], "exe": self.link_flags}[kind]
         job = [*how, *flags, "-o", target, *objects, *([] if kind == "obj" else ["-lm"])]
         self.run(job, folder)
 
@@ -248,6 +254,11 @@ class Compiler:
     def is_there(self) -> bool:
         """True if the command can be run."""
         return shutil.which(self.command[0]) is not None
+
+    @property
+    def is_gcc(self) -> bool:
+        """True for GCC, false for Clang and others."""
+        return _is_gcc(read_macros((*self.command, *self.flags))[0])
 
     def missing(self) -> ToolError:
         """The error for a missing compiler."""
@@ -295,12 +306,14 @@ def vectors_of(macros: str) -> VectorTarget:
         return _of_profile(helium, macros)
     if "__ARM_FEATURE_SIMD32" in macros or _is_microcontroller(macros):
         return _of_profile(replace(PLAIN_MACHINE, **_products(macros, 0)), macros)
+    if " __riscv_xlen 32" in macros and " __riscv_vector " not in macros:
+        return _of_profile(PLAIN_MACHINE, macros)
     return VectorTarget(16, 16, **_products(macros, 16))
 
 
 def _is_microcontroller(macros: str) -> bool:
-    """True for Arm's profile M."""
-    return " __ARM_ARCH_PROFILE 77" in macros
+    """True for Arm's profile M, and for RISC-V of 32 bits."""
+    return " __ARM_ARCH_PROFILE 77" in macros or " __riscv_xlen 32" in macros
 
 
 def _of_profile(machine: VectorTarget, macros: str) -> VectorTarget:
@@ -340,6 +353,12 @@ def _ending(code: int) -> str:
         return f"it was ended by {signal.Signals(-code).name}"
     except ValueError:
         return f"it was ended by signal {-code}"
+
+
+def companion_prefix(command: str) -> str:
+    """The prefix of the commands that belong to a compiler: `arm-none-eabi-` of `arm-none-eabi-gcc-12`; empty for `cc`."""
+    form = re.fullmatch(r"(.*-)?(?:gcc|cc|clang)(?:-[\d.]+)?", os.path.basename(command))
+    return os.path.join(os.path.dirname(command), form[1]) if form is not None and form[1] else ""
 
 
 def split_words(text: str, what: str) -> list[str]:

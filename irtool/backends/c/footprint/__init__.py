@@ -1,0 +1,1 @@
+"""The bytes of flash and RAM that a network's compiled C takes."""
