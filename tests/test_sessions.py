@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from irtool.commands import recording
-from irtool.commands.sessions import Terminal, excerpt, has_sessions, renew
+from irtool.commands.sessions import Terminal, excerpt, has_sessions, missing_tools, renew
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -25,11 +25,19 @@ PAGES = [
 def test_a_page_shows_what_is_printed(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert renew(text) == text, f"run python -m irtool.commands.sessions {os.path.relpath(page, ROOT)}"
+    if missing := missing_tools(text):
+        pytest.skip(f"sessions that need {', '.join(missing)} did not run; the others did")
 
 
 def test_outputs_are_written_below_their_commands() -> None:
     page = "# A page\n\n```text title=\"a.txt\"\none\ntwo\n```\n\n```console\n$ cat a.txt\nold\n$ printf '\\n\\nx\\n' | \\\n  tail -1\n```\nend\n"
     assert renew(page) == page.replace("old\n", "one\ntwo\n").replace("tail -1\n", "tail -1\nx\n")
+
+
+def test_a_session_whose_tools_are_missing_stays_as_it_is() -> None:
+    page = '```console data-needs="no-such-tool sh json"\n$ no-such-tool\nits output\n```\n\n```console\n$ echo new\nold\n```\n'
+    assert missing_tools(page) == ["no-such-tool"]
+    assert renew(page) == page.replace("old\n", "new\n")
 
 
 def test_an_excerpt_goes_from_a_line_like_its_first_to_one_like_its_last() -> None:

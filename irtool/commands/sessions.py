@@ -1,15 +1,18 @@
 """Runs the terminal sessions of Markdown pages and writes their outputs: `python -m irtool.commands.sessions [PAGE…]`.
 
 A block marked `console` is a session: commands behind `$ `, and below each what it prints. A block with `title="FILE"` is that file.
+With `data-needs="arm-none-eabi-gcc flatbuffers"`, a session is left as it is where one of these commands or Python modules is missing.
 The blocks of a page run in order, in one folder that has the samples. In an output a line `…` stands for lines left out, and `…` within
 a line for any text. What stands between two such lines goes from a line like its first to the next one like its last.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +25,7 @@ from ..plugin.loading import LEFT_OUT
 
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(r"^(`{3,})(\w*)(.*)$")
+_NEEDS = re.compile(r'\bdata-needs="([^"]+)"')
 _TITLE = re.compile(r'\btitle="([^"]+)"')
 _LEFT_OUT = "…"
 _COLUMNS = "100"
@@ -29,12 +33,14 @@ _COLUMNS = "100"
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a page: its language, its file name if it has one, and the numbers of its first line and of the fence behind it."""
+    """A fenced block of a page: its language, its file name if it has one, the numbers of its first line and of the fence behind it, and the
+    commands and modules that it needs."""
 
     language: str
     title: str
     begin: int
     end: int
+    needs: tuple[str, ...] = ()
 
 
 class Terminal:
@@ -77,8 +83,8 @@ def blocks(lines: Sequence[str]) -> Iterator[Block]:
     begin = 0
     for number, line in enumerate(lines):
         if fence and line == fence:
-            title = _TITLE.search(rest)
-            yield Block(language, title[1] if title else "", begin, number)
+            title, needs = _TITLE.search(rest), _NEEDS.search(rest)
+            yield Block(language, title[1] if title else "", begin, number, tuple(needs[1].split()) if needs else ())
             fence = ""
         elif not fence and (match := _FENCE.match(line)):
             fence, language, rest = match.groups()
@@ -88,6 +94,16 @@ def blocks(lines: Sequence[str]) -> Iterator[Block]:
 def has_sessions(page: str) -> bool:
     """True if there is anything to run."""
     return any(b.language == "console" for b in blocks(page.splitlines()))
+
+
+def missing_tools(page: str) -> list[str]:
+    """The commands and modules that sessions of a page need, and that are not there."""
+    needed = dict.fromkeys(tool for b in blocks(page.splitlines()) for tool in b.needs)
+    return [tool for tool in needed if _is_missing(tool)]
+
+
+def _is_missing(tool: str) -> bool:
+    return shutil.which(tool) is None and (not tool.isidentifier() or importlib.util.find_spec(tool) is None)
 
 
 def renew(page: str) -> str:
@@ -101,7 +117,7 @@ def renew(page: str) -> str:
             body = lines[block.begin : block.end]
             if block.title:
                 (terminal.folder / block.title).write_text("".join(f"{line}\n" for line in body), encoding="utf-8")
-            if block.language == "console":
+            if block.language == "console" and not any(map(_is_missing, block.needs)):
                 renewed += [*lines[copied : block.begin], *_session(body, terminal.run)]
                 copied = block.end
     return "".join(f"{line}\n" for line in [*renewed, *lines[copied:]])
