@@ -13,6 +13,7 @@ from ..ir import TupleType, Type
 from ..tir.dtypes import accumulator_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .fourier import factors, not_a_number, second_step, turn, waves_of
+from .fourier_passes import Passes, Signals, Spectra, passes_of, transform_in_passes
 from .shapes import require_compatible, require_number, require_rank, tensor
 
 
@@ -60,6 +61,8 @@ class Dft(Operator):
         if not extent:
             return [te.compute(x.shape, lambda *i, x=x: x[i], name="empty") for x in inputs]
         wide = accumulator_dtype(real.dtype)
+        if (passes := passes_of(extent)) is not None:
+            return self._in_passes(inputs, passes, wide)
         p, q = factors(extent)
 
         def samples(outer: Any, i: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -88,3 +91,22 @@ class Dft(Operator):
             return te.compute(real.shape, element, name=name, tag="elemwise")
 
         return [result(0, "real", real.dtype), result(1, "imaginary", imaginary.dtype)]
+
+    def _in_passes(self, inputs: Sequence[Any], passes: Passes, wide: str) -> list[Any]:
+        real, _ = inputs
+        *batch, extent = real.shape
+
+        def samples(outer: Any, i: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(te.cast(x[(*i, outer)], wide) for x in inputs)
+
+        def sample(ins: Sequence[Any], i: tuple[Any, ...], position: Any) -> tuple[Any, Any]:
+            a, b = (te.cast(x[(*i, position)], wide) for x in ins)
+            return a, b
+
+        def store(ib: Any, ins: Sequence[Any], outs: Sequence[Any], i: tuple[Any, ...], n: Any, *parts: Any) -> None:
+            for out, part in zip(outs, parts, strict=True):
+                ib.store(out, (*i, n), te.cast(part + ins[0][i], out.dtype))
+
+        nothing = not_a_number(batch, extent, samples)
+        spectra = Spectra([nothing], [x.shape for x in inputs], [x.dtype for x in inputs], store)
+        return transform_in_passes(Signals(inputs, batch, extent, sample, wide), passes, self.inverse, spectra)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..ir import TensorType, Type
 from ..tir.dtypes import accumulator_dtype
 from .base import Operator, Pattern, RelationError, Reporter, operator
 from .fourier import MOST_IN_TABLE, factors, not_a_number, product, second_step, single_waves, wave
+from .fourier_passes import Passes, Signals, Spectra, passes_of, transform_in_passes
 from .shapes import add, floordiv, require_floats, require_rank, sub, tensor
 from .waves import waves
 
@@ -86,6 +88,8 @@ class Stft(Operator):
         x, window = inputs
         *batch, frequencies, frames, _ = out_type.shape
         dtype = accumulator_dtype(x.dtype)
+        if self.win_length % 2 == 0 and (passes := passes_of(self.win_length // 2)) is not None:
+            return self._in_passes(inputs, passes, dtype, out_type)
         p, q, count = self._steps(frequencies)
         k = te.reduce_axis(p, name="k")
 
@@ -113,12 +117,8 @@ class Stft(Operator):
 
         spectrum = te.compute((*batch, frames, q, 2, side), first, name="first_step")
         spectrum = second_step(spectrum, count) if q > 1 else spectrum
-        nothing = not_a_number(
-            (*batch, frames),
-            self.win_length,
-            lambda position, i: [sample_of(position, i) * te.cast(window[position], dtype)],
-        )
-        scale = te.const(1 / math.sqrt(self.n_fft) if self.normalized else 1.0, dtype)
+        nothing = self._nothing(x, window, (*batch, frames), dtype)
+        scale = self._scale(dtype)
 
         def result(*i: Any) -> Any:
             *position, n, frame, part = i
@@ -127,6 +127,74 @@ class Stft(Operator):
 
         return te.compute(out_type.shape, result, tag="elemwise")
 
+    def _in_passes(self, inputs: Sequence[Any], passes: Passes, dtype: str, out_type: Any) -> Any:
+        """A transform of half as many complex samples, the even ones with the odd ones as their imaginary parts, of which the spectra of
+        both follow (Sorensen and others 1987)."""
+        x, window = inputs
+        *batch, _, frames, _ = out_type.shape
+        half = self.win_length // 2
+        outer = (*batch, frames)
+
+        def sample(ins: Sequence[Any], i: tuple[Any, ...], position: Any) -> tuple[Any, Any]:
+            *where, frame = i
+            even, odd = (
+                te.cast(ins[0][(*where, frame * self.hop_length + n)], dtype) * te.cast(ins[1][n], dtype)
+                for n in (position * 2, position * 2 + 1)
+            )
+            return even, odd
+
+        def store(ib: Any, ins: Sequence[Any], outs: Sequence[Any], i: tuple[Any, ...], n: Any, *parts: Any) -> None:
+            for out, part in zip(outs, parts, strict=True):
+                ib.store(out, (*i, n), part)
+
+        spectra = Spectra([], [(*outer, half)] * 2, [dtype] * 2, store)
+        packed = transform_in_passes(Signals(inputs, outer, half, sample, dtype), passes, False, spectra)
+        turns = te.compute(
+            (2, half + 1), lambda part, n: wave(te.cast(n, "int64"), self.win_length, part, dtype), name="turns"
+        )
+
+        by_frequency = [_with_axis_first(z, len(batch)) for z in packed]
+        scale = self._scale(dtype) * te.const(0.5, dtype)
+
+        def unpack(ib: Any, ins: Sequence[Any], outs: Sequence[Any]) -> None:
+            *parts, turn = ins
+            with ExitStack() as loops:
+                *where, n, frame = (loops.enter_context(ib.for_(extent)) for extent in outs[0].shape)
+                a, b, c, d = (z[(*where, te.floormod(k, half), frame)] for k in (n, half - n) for z in parts)
+                cos, sin, across, down = turn[0, n], turn[1, n], b + d, a - c
+                ib.store(outs[0], (*where, n, frame), (a + c + cos * across + sin * down) * scale)
+                ib.store(outs[1], (*where, n, frame), (b - d + sin * across - cos * down) * scale)
+
+        shape = (*batch, half + 1, frames)
+        parts = te.extern([shape] * 2, [*by_frequency, turns], unpack, dtype=[dtype] * 2, name="unpacked")
+        nothing = self._nothing(x, window, outer, dtype)
+        repeats = out_type.shape[-3] > half + 1
+
+        def result(*i: Any) -> Any:
+            *where, n, frame, part = i
+            turn = te.floormod(n, self.win_length) if repeats else n
+            mirrored = te.minimum(turn, self.win_length - turn) if repeats else n
+            real, imaginary = (z[(*where, mirrored, frame)] for z in parts)
+            if repeats:
+                imaginary = imaginary * te.select(turn > half, te.const(-1, dtype), te.const(1, dtype))
+            value = te.if_then_else(part.equal(0), real, imaginary)
+            return te.cast(value + nothing[(*where, frame)], x.dtype)
+
+        return te.compute(out_type.shape, result, tag="elemwise")
+
+    def _nothing(self, x: Any, window: Any, shape: Sequence[int], dtype: str) -> Any:
+        """0 for each window of finite samples, NaN for any other."""
+
+        def samples(position: Any, i: tuple[Any, ...]) -> list[Any]:
+            *where, frame = i
+            sample = te.cast(x[(*where, frame * self.hop_length + position)], dtype)
+            return [sample * te.cast(window[position], dtype)]
+
+        return not_a_number(shape, self.win_length, samples)
+
+    def _scale(self, dtype: str) -> Any:
+        return te.const(1 / math.sqrt(self.n_fft) if self.normalized else 1.0, dtype)
+
     def _steps(self, frequencies: int) -> tuple[int, int, int]:
         """P and Q, and the frequencies of the second step; one step, with all frequencies side by side, unless two take far fewer
         multiplications."""
@@ -134,3 +202,9 @@ class Stft(Operator):
         count = -(-frequencies // p)
         one, two = self.win_length * frequencies, self.win_length * p + 2 * count * p * q
         return (p, q, count) if q > 1 and _GAIN * two < one else (self.win_length, 1, 1)
+
+
+def _with_axis_first(x: Any, axis: int) -> Any:
+    """The tensor with its last axis before those from `axis` on."""
+    shape = (*x.shape[:axis], x.shape[-1], *x.shape[axis:-1])
+    return te.compute(shape, lambda *i: x[(*i[:axis], *i[axis + 1 :], i[axis])], name="by_frequency")

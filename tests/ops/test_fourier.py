@@ -1,12 +1,17 @@
-"""Fourier transforms in C, in one step and in two, beside those of the interpreter."""
+"""Fourier transforms in C, in passes, in one step and in two, beside those of the interpreter."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 
 import irtool
+from irtool import te
+from irtool.ops.butterflies import Complex, Signed, transform
 from irtool.ops.fourier import factors
+from irtool.ops.fourier_passes import Passes, passes_of
 
 HEADER = '#[version = "0.0.5"]\n'
 
@@ -26,7 +31,7 @@ def close(expected: np.ndarray, actual: np.ndarray, tolerance: float) -> None:
     assert np.abs(expected[known] - actual[known]).max(initial=0) <= tolerance * max(largest, 1)
 
 
-@pytest.mark.parametrize("extent", [1, 2, 3, 13, 16, 34, 60, 96, 100, 127, 256])
+@pytest.mark.parametrize("extent", [1, 2, 3, 13, 16, 34, 60, 96, 98, 127, 256, 480])
 @pytest.mark.parametrize("inverse", [False, True])
 def test_transforms_of_any_length(extent: int, inverse: bool) -> None:
     rng = np.random.default_rng(extent)
@@ -70,6 +75,29 @@ def test_steps_multiply_to_the_length() -> None:
         p, q = factors(extent)
         assert p * q == extent
     assert factors(768) == (32, 24) and factors(97) == (97, 1)
+
+
+def test_passes_multiply_to_the_length() -> None:
+    for extent in range(1, 1200):
+        passes = passes_of(extent)
+        if passes is None:
+            assert extent < 16 or any(extent % p == 0 for p in (11, 13, 17, 19)) or max(factors(extent)) > 19
+            continue
+        of_both = (*passes.along_samples, *passes.along_frequencies)
+        assert math.prod(of_both) == extent and max(of_both) <= 8
+    assert passes_of(1024) == Passes((4, 4), (8, 8)) and passes_of(1000) == Passes((5, 5, 5), (8,))
+
+
+@pytest.mark.parametrize("extent", [2, 3, 4, 5, 6, 7, 8, 9, 12, 25])
+@pytest.mark.parametrize("inverse", [False, True])
+def test_butterflies(extent: int, inverse: bool) -> None:
+    rng = np.random.default_rng(extent)
+    signal = rng.normal(size=extent) + 1j * rng.normal(size=extent)
+    samples = [Complex(*(Signed(te.const(float(part), "float64")) for part in (v.real, v.imag))) for v in signal]
+    expected = np.fft.ifft(signal) * extent if inverse else np.fft.fft(signal)
+    for x, y in zip(transform(samples, inverse), expected, strict=True):
+        parts = [-s.formula.value if s.is_negative else s.formula.value for s in (x.real, x.imaginary)]
+        assert abs(complex(*parts) - y) < 1e-12
 
 
 def test_lengths_that_are_large_primes_take_little_memory() -> None:
