@@ -101,7 +101,7 @@ class CompiledFunctions:
             tensors = [ctypes.c_void_p] * (len(inputs) + len(outputs))
             entry = self._function(function or f"{self._name}_run", [ctypes.c_int64] * len(lengths) + tensors)
             self._entries[function] = entry
-        code = entry(*lengths, *map(_address, inputs), *map(_address, outputs))
+        code = entry(*lengths, *_addresses([*inputs, *outputs]))
         if code:
             raise _failure(code)
 
@@ -139,7 +139,11 @@ class CompiledFunctions:
     ) -> None:
         """As `run`, in a workspace; `function` is the entry point that takes one (`NAME_run_with`). `values` is the address of the values
         of data types, if it takes some."""
-        self._run_in(workspace, (values,) if values else (), lengths, inputs, outputs, function)
+        entry = self._entries_in.get(function) or self._entry_in(function, bool(values), lengths, inputs, outputs)
+        memory = (values,) if values else ()
+        code = entry(workspace[0], workspace[1], *memory, *lengths, *_addresses([*inputs, *outputs]))
+        if code:
+            raise _failure_in(workspace, code)
 
     def step_in(
         self,
@@ -152,31 +156,21 @@ class CompiledFunctions:
         values: int = 0,
     ) -> None:
         """As `run_in`, for the instance at an address; `function` is `NAME_step_with`."""
-        self._run_in(workspace, (instance, values) if values else (instance,), lengths, inputs, outputs, function)
-
-    def _run_in(
-        self,
-        workspace: Workspace,
-        memory: Sequence[int],
-        lengths: Sequence[int],
-        inputs: Sequence[Any],
-        outputs: Sequence[Any],
-        function: str,
-    ) -> None:
-        entry = self._entries_in.get(function)
-        if entry is None:
-            tensors = [ctypes.c_void_p] * (len(inputs) + len(outputs))
-            own: list[Any] = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_void_p] * len(memory)]
-            own += [ctypes.c_int64] * len(lengths)
-            entry = self._function(function, [*own, *tensors])
-            self._entries_in[function] = entry
-        code = entry(workspace[0], workspace[1], *memory, *lengths, *map(_address, inputs), *map(_address, outputs))
-        if code == VALUE_ERROR:
-            end = workspace.address + workspace.size
-            number, value = struct.unpack("=qq", ctypes.string_at(end - BYTES, BYTES))
-            raise ValueOutOfBounds(f"the compiled program failed: {ERRORS[code]}", number, value)
+        entry = self._entries_in.get(function) or self._entry_in(function, 1 + bool(values), lengths, inputs, outputs)
+        memory = (instance, values) if values else (instance,)
+        code = entry(workspace[0], workspace[1], *memory, *lengths, *_addresses([*inputs, *outputs]))
         if code:
-            raise _failure(code)
+            raise _failure_in(workspace, code)
+
+    def _entry_in(
+        self, function: str, pointers: int, lengths: Sequence[int], inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> Any:
+        """The entry point that takes a workspace, so many pointers, these lengths, and these tensors."""
+        own: list[Any] = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_void_p] * pointers]
+        tensors = [ctypes.c_void_p] * (len(inputs) + len(outputs))
+        entry = self._function(function, [*own, *[ctypes.c_int64] * len(lengths), *tensors])
+        self._entries_in[function] = entry
+        return entry
 
     def begin(self, instance: int) -> None:
         """Gives the states of the instance at this address their first values."""
@@ -227,15 +221,24 @@ def _failure(code: int) -> ToolError:
     return ToolError(f"the compiled program failed: {ERRORS.get(code, f'error {code}')}")
 
 
+def _failure_in(workspace: Workspace, code: int) -> ToolError:
+    """The error for the return value of an entry point that ran in a workspace."""
+    if code != VALUE_ERROR:
+        return _failure(code)
+    end = workspace.address + workspace.size
+    number, value = struct.unpack("=qq", ctypes.string_at(end - BYTES, BYTES))
+    return ValueOutOfBounds(f"the compiled program failed: {ERRORS[code]}", number, value)
+
+
 _first_byte = ctypes.c_char.from_buffer
 
 
-def _address(array: Any) -> int:
-    """The address of the first element of a contiguous array."""
+def _addresses(arrays: Sequence[Any]) -> list[int]:
+    """The addresses of the first elements of contiguous arrays."""
     try:
-        return addressof(_first_byte(array))  # a quarter of the time of the code below
+        return [addressof(_first_byte(a)) for a in arrays]  # a quarter of the time of the code below
     except (TypeError, ValueError):  # an array that cannot be written, or is empty
-        return array.ctypes.data
+        return [a.ctypes.data for a in arrays]
 
 
 def open_library(path: Path) -> ctypes.CDLL:

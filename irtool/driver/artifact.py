@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,8 @@ class Artifact:
         self.arena_bytes: int = report["arena_bytes"]
         self._entries = entries
         self._signatures: dict[str, Signature] = {}
+        self._plain_runs: dict[str, Callable[[Sequence[Any] | Mapping[str, Any]], Any]] = {}
+        """The runs of entries on tensors without lengths, states and programs, which have nothing to look up."""
         self._library_path = library
         self._weights = weights
         self._backend = backend
@@ -197,9 +199,12 @@ class Artifact:
         """
         if named:
             inputs = self._joined(inputs, named)
+        plain = self._plain_runs.get(entry)
+        if plain is not None and not runner:
+            return plain(inputs)
         if self._specializer is not None:
             return self._specializer.run(inputs, runner)
-        entry = entry or next(iter(self._entries))
+        name, entry = entry, entry or next(iter(self._entries))
         if entry not in self._entries:
             raise UsageError(f"this build has no entry function @{entry}", help=nearest(entry, self._entries))
         signature = self._signatures.get(entry)
@@ -221,9 +226,8 @@ class Artifact:
             arrays, outputs, lengths = signature.call(inputs)
             serving.run(arrays, outputs, self.report["entries"][entry], lengths)
             return signature.result(outputs)
-        arrays, outputs = signature.arrays(inputs), signature.outputs()
-        serving.run(arrays, outputs, self.report["entries"][entry])
-        return signature.result(outputs)
+        plain = self._plain_runs[name] = _plain_run(signature, serving, self.report["entries"][entry])
+        return plain(inputs)
 
     def instance(self) -> Instance:
         """A new instance of a network with states (`build(states=…)`): its steps go on from each other. Any number of them share the
@@ -334,6 +338,20 @@ class Artifact:
         arrays = [np.frombuffer(d, t) for d, (_, t) in zip(outputs, stored)]
         arrays = [a.reshape(s) if a.size == math.prod(s) else a for a, (s, _) in zip(arrays, stored)]
         return signature.result(arrays, memory if gives else None)
+
+
+def _plain_run(
+    signature: Signature, serving: Serving, entry: dict[str, Any]
+) -> Callable[[Sequence[Any] | Mapping[str, Any]], Any]:
+    """The run of an entry on tensors without lengths: a function of its inputs."""
+    arrays, new_outputs, result, run = signature.arrays, signature.outputs, signature.result, serving.runner(entry)
+
+    def plain(inputs: Sequence[Any] | Mapping[str, Any]) -> Any:
+        tensors, outputs = arrays(inputs), new_outputs()
+        run(tensors, outputs)
+        return result(outputs)
+
+    return plain
 
 
 def _shown(tensor: Mapping[str, Any]) -> str:

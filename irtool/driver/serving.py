@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..backends.base import Reentrant, ReentrantAtAnyLength, Runnable, Stateful, ValueOutOfBounds, WithRegion
@@ -125,28 +125,48 @@ class Serving:
     ) -> None:
         """Runs an entry, as the report describes it, on contiguous arrays, for lengths that the run decides, and values at an address, if
         it takes some. Raises ToolError if it reports an error."""
-        run_with = entry.get("run_with")
         if values:
             return self._run_on_values(inputs, outputs, entry["run_with"], lengths, values)
-        if self._reentrant is None or run_with == "":
+        network, run_with = self._reentrant, entry.get("run_with")
+        if network is None or run_with == "":
             with self._lock:
                 if lengths:
                     return self._network.run(inputs, outputs, entry["run"], lengths)
                 return self._network.run(inputs, outputs, entry["run"])
         if sizes := entry.get("arena_size"):
-            assert isinstance(self._network, ReentrantAtAnyLength) and run_with is not None
-            return self._run_in_any(self._network, inputs, outputs, run_with, sizes, lengths)
-        workspace = self._workspace(self._reentrant)
+            assert isinstance(network, ReentrantAtAnyLength) and run_with is not None
+            return self._run_in_any(network, inputs, outputs, run_with, sizes, lengths)
+        workspace = self._workspace(network)
         try:
-            # A build by an irtool that did not say has one name only.
             if lengths:
-                self._reentrant.run_in(workspace, inputs, outputs, run_with or f"{entry['run']}_with", lengths)
+                network.run_in(workspace, inputs, outputs, _run_with(entry), lengths)
             else:
-                self._reentrant.run_in(workspace, inputs, outputs, run_with or f"{entry['run']}_with")
+                network.run_in(workspace, inputs, outputs, _run_with(entry))
         except ValueOutOfBounds as error:
             raise self._explained(error) from None
         finally:
             self._return(workspace)
+
+    def runner(self, entry: dict[str, Any]) -> Callable[[Sequence[Any], Sequence[Any]], None]:
+        """`run` of an entry without lengths and values: a function of the inputs and the outputs, with no look at the entry in each run."""
+        network = self._reentrant
+        if network is None or entry.get("run_with") == "" or entry.get("arena_size") or self._with_region is not None:
+            return lambda inputs, outputs: self.run(inputs, outputs, entry)
+        free, new, run_in, run_with = self._free, network.workspace, network.run_in, _run_with(entry)
+
+        def run(inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+            try:
+                workspace = free.pop()  # see `_workspace`
+            except IndexError:
+                workspace = new(self._arena_bytes)
+            try:
+                run_in(workspace, inputs, outputs, run_with)
+            except ValueOutOfBounds as error:
+                raise self._explained(error) from None
+            finally:
+                free.append(workspace)
+
+        return run
 
     def _run_in_any(
         self,
@@ -169,3 +189,8 @@ class Serving:
             network.run_in(workspace, inputs, outputs, run_with, lengths)
         finally:
             self._free.append(workspace)
+
+
+def _run_with(entry: dict[str, Any]) -> str:
+    """The function that runs an entry in a workspace. A build by an irtool that did not say has one name only."""
+    return entry.get("run_with") or f"{entry['run']}_with"

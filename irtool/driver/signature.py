@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir import ANY, GlobalTypeVar, TensorType, TupleType, Var
@@ -18,6 +18,7 @@ from ..tir.symbols import symbols_of_function, symbols_of_step
 from ..trampoline import trampoline
 from .lengths import Lengths
 from .nested import BITS, as_dtype, flat, nested
+from .new_arrays import new_arrays
 from .value_memory import ValueMemory
 
 
@@ -42,6 +43,10 @@ class Signature:
         self.stored = [
             (shape, np.dtype(BITS.get(s.dtype, s.dtype))) for shape, s in zip(shapes, function.results, strict=True)
         ]
+        self._new_arrays = [] if symbols_of_step(function) else [new_arrays(*s) for s in self.stored]
+        self._ndarray = np.ndarray
+        self._is_one_array = self._structure is None and self._dtypes[0] != "bfloat16" and not self._shape_of
+        """True if the result is an array as the library stores it."""
         self.values = function.values
         """The handles among parameters and results; None if all are tensors."""
         self.takes_values, self.gives_values = function.takes_values, function.gives_values
@@ -53,8 +58,8 @@ class Signature:
         names = [p.name for p in self._params]
         self._by_name = {p.name: p for p in self._params} if len(set(names)) == len(names) else {}
         self._exact = _exact(self._params)
-        self._solved: tuple[list[Any], list[tuple[list[int], Any]], Sequence[int]] | None = None
-        """The shapes of the last inputs, and the shapes of results and the lengths that follow from them."""
+        self._solved: tuple[list[Any], list[Callable[[], Any]], Sequence[int]] | None = None
+        """The shapes of the last inputs; the functions that make arrays for the results, and the lengths, that follow from them."""
         self.lengths: Lengths | None = None
         """Solves the lengths that a run decides; None for static shapes."""
         if symbols_of_step(function):
@@ -76,11 +81,11 @@ class Signature:
 
         Raises IrError for a wrong number, shape or dtype of inputs.
         """
-        import numpy as np
-
         result = self._as_given(inputs)
         if result is not None:
             return result
+        import numpy as np
+
         values = check_inputs(self._params, inputs, self._entry, names=self._names_in_model)
         return [_as_bits(np.require(a, requirements=["C", "A"])) for a in value_leaves(values)]
 
@@ -100,8 +105,6 @@ class Signature:
 
     def _as_given(self, inputs: Sequence[Any] | Mapping[str, Any]) -> list[Any] | None:
         """The inputs where the library takes each as it is, which most callers give; None if they are to be looked at."""
-        import numpy as np
-
         exact = self._exact
         if exact is None or len(inputs) != len(exact):
             return None
@@ -113,22 +116,17 @@ class Signature:
             arrays = list(inputs)
         else:
             return None
-        for a, (_, dtype) in zip(arrays, exact):
-            if type(a) is not np.ndarray or a.dtype is not dtype or not a.flags.carray:
+        ndarray, lengths = self._ndarray, self.lengths
+        for a, (shape, dtype) in zip(arrays, exact):
+            if type(a) is not ndarray or a.dtype is not dtype or not a.flags.carray:
                 return None
-        shapes = [a.shape for a in arrays]
-        if self._solved is not None and shapes == self._solved[0]:
-            return arrays
-        for actual, (shape, _) in zip(shapes, exact):
-            if actual != shape and (self.lengths is None or not _matches(actual, shape)):
+            if a.shape != shape and (lengths is None or not _matches(a.shape, shape)):
                 return None
         return arrays
 
     def outputs(self) -> list[Any]:
         """New arrays for the tensors of the result."""
-        import numpy as np
-
-        return [np.empty(shape, dtype) for shape, dtype in self.stored]
+        return [new_array() for new_array in self._new_arrays]
 
     def call(
         self, inputs: Sequence[Any] | Mapping[str, Any], values: Sequence[int] = ()
@@ -152,15 +150,14 @@ class Signature:
     def _with_outputs(self, arrays: list[Any], values: Sequence[int]) -> tuple[list[Any], list[Any], Sequence[int]]:
         if self.lengths is None:
             return arrays, self.outputs(), ()
-        import numpy as np
-
         shapes = [a.shape for a in arrays]
         solved = self._solved
         if values or solved is None or solved[0] != shapes:
             lengths = self.lengths.solve(shapes, values)
-            solved = shapes, self.stored_at(lengths), self.lengths.passed(lengths)
+            makers = [new_arrays(shape, dtype) for shape, dtype in self.stored_at(lengths)]
+            solved = shapes, makers, self.lengths.passed(lengths)
             self._solved = None if values else solved  # callers mostly come back with the same shapes
-        return arrays, [np.empty(shape, dtype) for shape, dtype in solved[1]], solved[2]
+        return arrays, [new_array() for new_array in solved[1]], solved[2]
 
     def stored_at(self, lengths: Sequence[int]) -> list[tuple[list[int], Any]]:
         """`stored` for these lengths of the run."""
@@ -168,6 +165,8 @@ class Signature:
 
     def result(self, outputs: Sequence[Any], memory: ValueMemory | None = None) -> Any:
         """The value whose leaves are these tensors, those whose extents follow from values cut to these, and handles read from memory."""
+        if self._is_one_array:
+            return outputs[0]
         if memory is not None:
             memory.update()
             outputs = [

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import irtool
+from irtool.diagnostics import UsageError
 from irtool.driver.signature import Signature
 from tests.driver.programs import parse
 
@@ -74,3 +75,23 @@ def test_parameters_of_one_name_are_given_in_order() -> None:
     m = parse("def @main(%x: Tensor[(3), float32], %y: Tensor[(3), float32]) { subtract(%x, %y) }")
     x = np.ones(3, "float32")
     np.testing.assert_array_equal(irtool.build(m).run({"y": x * 3, "x": x}), x * -2)
+
+
+def test_large_results_begin_at_lines_of_the_cache() -> None:
+    module = parse("def @main(%x: Tensor[(512, 256), float32]) { nn.relu(%x) }")
+    artifact, x = irtool.build(module), np.ones((512, 256), "float32")
+    first, second = artifact.run([x]), artifact.run([x])
+    assert first.ctypes.data % 64 == second.ctypes.data % 64 == 0
+    assert not np.shares_memory(first, second) and first.flags.carray
+    np.testing.assert_array_equal(first, second)
+
+
+def test_later_runs_check_their_inputs_too() -> None:
+    artifact = irtool.build(TWO)
+    for _ in range(2):
+        np.testing.assert_array_equal(artifact.run([X, N])[0], X + N)
+        np.testing.assert_array_equal(artifact.run(x=X, n=N)[0], X + N)
+        with pytest.raises(UsageError, match="runner"):
+            artifact.run([X, N], runner=["qemu"])
+        with pytest.raises(irtool.IrError, match="%n"):
+            artifact.run([X, X])
