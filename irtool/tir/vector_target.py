@@ -177,6 +177,12 @@ class VectorTarget:
         there is no such instruction."""
         return next((d.moved_to for d in self.dots if d.moved_to and d.function.endswith("s8")), "")
 
+    @property
+    def halves_vectors(self) -> bool:
+        """True if arithmetic on vectors of half the width takes half the time: whole ones are computed in two halves (Zen 4), or by both
+        units together."""
+        return self.vector_bytes == 64 and self.multiply_adds == 1
+
     def lanes_of(self, dtype: str) -> int:
         """Lanes per vector; 16-bit floats count as float32, in which they are computed."""
         return self.lanes(dtypes.itemsize(dtypes.accumulator_dtype(dtype)))

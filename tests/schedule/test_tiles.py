@@ -12,9 +12,11 @@ from irtool.lower import lower_module
 from irtool.passes.core.bind import bind_params
 from irtool.schedule import schedule_program
 from irtool.schedule.core.block import Block
-from irtool.schedule.core.forms import Reduction
+from irtool.schedule.core.forms import Map, Reduction
 from irtool.schedule.cost.register_tiles import Tile, WindowReads, choose_tile, choose_window_tile
 from irtool.schedule.cost.tile_choice import choose_register_tile
+from irtool.schedule.strategies.base import Stage
+from irtool.schedule.strategies.elementwise.strategy import Elementwise
 from irtool.schedule.strategies.register_tile.strategy import tile_reduction
 from irtool.tir.expr import Load, Var, const
 from irtool.tir.stmt import Buffer, Scope, Store
@@ -139,3 +141,29 @@ def test_windows_that_do_not_overlap_are_read_in_the_order_of_memory(size, tile)
     program = lower_module(prepare(irtool.infer_types(irtool.parse(text))))
     schedule_program(program, AVX512)
     assert program.kernels[-1].choice.reason.endswith(f"axis ax3 of 512, tile {tile}")
+
+
+@pytest.mark.parametrize("multiply_adds, last", [(1, (48, 56)), (2, (24, 56))])
+def test_a_row_ends_in_half_a_vector_that_takes_half_the_time(multiply_adds, last):
+    machine = VectorTarget(64, 32, multiply_adds=multiply_adds)
+    i, j, k = Var("i"), Var("j"), Var("k")
+    x, w, out = (Buffer(b, s, scope=Scope.PARAM) for b, s in (("x", (64, 64)), ("w", (64, 56)), ("out", (64, 56))))
+    acc = Buffer("acc", (), scope=Scope.LOCAL)
+    update = Load(acc, ()) + Load(x, (i, k)) * Load(w, (k, j))
+    r = Reduction(((i, 64), (j, 56)), acc, const(0.0), ((k, 64),), update, (Store(out, (i, j), Load(acc, ())),))
+    choice = choose_register_tile(r, machine, again=True)
+    assert choice is not None and choice.lanes == 16 and choice.is_half_last == (multiply_adds == 1)
+    parts = tile_reduction(Block.of(r), choice, machine)
+    assert max(b.ranges[j] for b in parts) == last
+
+
+@pytest.mark.parametrize("multiply_adds, elements, lanes", [(1, 1 << 20, 8), (2, 1 << 20, 16), (1, 1 << 10, 16)])
+def test_large_streams_are_read_in_the_vectors_that_the_processor_computes(multiply_adds, elements, lanes):
+    machine = VectorTarget(64, 32, multiply_adds=multiply_adds)
+    i = Var("i")
+    a, b, out = (Buffer(name, (elements,), scope=Scope.PARAM) for name in ("a", "b", "out"))
+    stage = Stage(Map(((i, elements),), (Store(out, (i,), Load(a, (i,)) + Load(b, (i,))),)), machine)
+    candidate = Elementwise().choose(stage)
+    assert candidate is not None
+    (block,) = Elementwise().parts(stage, candidate)
+    assert block.loops[-1][1] == lanes

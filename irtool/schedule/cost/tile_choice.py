@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import gcd, prod
+from typing import NamedTuple
 
-from ...symbolic_int import bound, estimate
+from ...symbolic_int import bound, estimate, is_known
 from ...tir.dtypes import is_float, is_int, itemsize
 from ...tir.expr import Binary, Call, Cast, Expr, Load, Select, Var, children, post_order
 from ...tir.int8_dot import LONG_DOTS
@@ -49,6 +50,9 @@ class TileChoice:
     again: bool = False
     """True if results may be computed twice: the last vector then overlaps the one before."""
 
+    is_half_last: bool = False
+    """True if the last vector is half as wide, and does not overlap the one before: it takes half the time."""
+
 
 @estimate
 def choose_register_tile(
@@ -87,6 +91,63 @@ def _plan_along(
         return None
     split, inner = _split(r, n, lanes)
     outer = split.loops[n][0]
+    reads = _vector_reads(split, inner, target, gathered)
+    if reads is None or not _uniform_guards(split.update, inner):
+        return None
+    scattered = _scattered(split, inner)
+    row, shared = _row(split, n, outer)
+    rows = split.loops[row][1] if row is not None else 1
+    if any(depends(g, v) for g in r.guards):
+        return None
+    whole, left = divmod(extent, lanes)
+    ends_in_half = again and not padded and _ends_in_half(extent, lanes, target)
+    vectors = -(-extent // lanes) if padded or (again and whole and not ends_in_half) else whole
+    together, prepared = rows_together(r, target), operations_of_unpacking(split, inner)
+    windows = None if shared or row is None else _window_reads(r, n, row, lanes, target)
+    if windows is None:
+        block = _block(r, v) // lanes
+
+        def fitted(rows: int, vectors: int) -> Tile:
+            return choose_tile(rows, vectors, target, block, reads.far > 0, together, across=True, prepared=prepared)
+
+        tile = fitted(rows, vectors)
+        if tile.vectors > whole and not padded:  # two tiles that overlap: see `RegisterTile`
+            vectors = (vectors + 1) // 2
+            tile = fitted(rows, vectors)
+        most = rows if row is None else _rows_in_cache(split, row, simplifier(split.loops, split.inner), target)
+        if tile.rows > most:
+            tile = fitted(most, vectors)
+    else:
+        tile = choose_window_tile(rows, vectors, target, windows, in_order=not scattered)
+    if row is not None:
+        tile = _bounded(r, row, tile, target.unrolled_updates)
+    ends_in_half = ends_in_half and tile.rows >= 2 * target.latency
+    pieces = int(min(left, 1) if padded or again else left.bit_count())  # vectors of the tail, each of a power of two
+    # Python multiplies and divides floats by the `int` of a formula, whatever lengths that stands for.
+    cycles = tile_cost(rows, vectors, tile, target, together, windows, prepared) / int(extent)
+    cycles *= int(whole) + (0.5 if ends_in_half else pieces)
+    shared_rows = tile.rows if shared else 1
+    updates = max(1, int(prod(n for _, n in r.inner)))
+    late = (
+        _fetch_cycles(split, n, row, tile, target) / updates - cycles
+    )  # lines are fetched while the next tile is computed
+    cycles += scattered * max(GATHERED_ELEMENT / updates, late)
+    cycles += reads.apart * SHUFFLED_READ / target.loads / lanes / shared_rows
+    cycles += reads.assembled * GATHERED_ELEMENT / shared_rows
+    return TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), cycles, shared, again, ends_in_half)
+
+
+class _VectorReads(NamedTuple):
+    """The vectors that a step reads: those of memory, those of every second or third element, and those assembled from elements, of which
+    narrow ones count twice, because they are widened."""
+
+    far: int
+    apart: int
+    assembled: int
+
+
+def _vector_reads(split: Reduction, inner: Var, target: VectorTarget, gathered: bool) -> _VectorReads | None:
+    """The reads of vectors along a loop; None if an operand cannot be read so, or none moves along it."""
     simplify = simplifier(split.loops, split.inner)
     contiguous = apart = far = assembled = 0
     for e in operands(split):
@@ -95,50 +156,16 @@ def _plan_along(
         if s not in (0, 1, 2) and not (s == 3 and e.source.scope == Scope.LOCAL):
             if not gathered or s is None:
                 return None
-            assembled += 1 if itemsize(e.dtype) >= 4 else 2  # narrow elements are widened, too
+            assembled += 1 if itemsize(e.dtype) >= 4 else 2
         contiguous += s != 0
         far += s != 0 and e.source.nbytes > target.l2_cache_bytes
         apart += s in (2, 3)
-    if not contiguous or not _uniform_guards(split.update, inner):
-        return None
-    scattered = _scattered(split, inner)
-    row, shared = _row(split, n, outer)
-    rows = split.loops[row][1] if row is not None else 1
-    if any(depends(g, v) for g in r.guards):
-        return None
-    whole = extent // lanes
-    vectors = -(-extent // lanes) if padded or (again and whole) else whole
-    together, prepared = rows_together(r, target), operations_of_unpacking(split, inner)
-    windows = None if shared or row is None else _window_reads(r, n, row, lanes, target)
-    if windows is None:
-        block = _block(r, v) // lanes
+    return _VectorReads(far, apart, assembled) if contiguous else None
 
-        def fitted(rows: int, vectors: int) -> Tile:
-            return choose_tile(rows, vectors, target, block, far > 0, together, across=True, prepared=prepared)
 
-        tile = fitted(rows, vectors)
-        if tile.vectors > whole and not padded:  # two tiles that overlap: see `RegisterTile`
-            vectors = (vectors + 1) // 2
-            tile = fitted(rows, vectors)
-        most = rows if row is None else _rows_in_cache(split, row, simplify, target)
-        if tile.rows > most:
-            tile = fitted(most, vectors)
-    else:
-        tile = choose_window_tile(rows, vectors, target, windows, in_order=not scattered)
-    if row is not None:
-        tile = _bounded(r, row, tile, target.unrolled_updates)
-    whole, left = divmod(extent, lanes)
-    pieces = min(left, 1) if padded or again else left.bit_count()  # vectors of the tail, each of a power of two
-    # Python multiplies and divides floats by the `int` of a formula, whatever lengths that stands for.
-    cycles = tile_cost(rows, vectors, tile, target, together, windows, prepared) * int(whole + pieces) / int(extent)
-    shared_rows = tile.rows if shared else 1
-    updates = max(1, int(prod(n for _, n in r.inner)))
-    late = (
-        _fetch_cycles(split, n, row, tile, target) / updates - cycles
-    )  # lines are fetched while the next tile is computed
-    cycles += scattered * max(GATHERED_ELEMENT / updates, late)
-    cycles += apart * SHUFFLED_READ / target.loads / lanes / shared_rows + assembled * GATHERED_ELEMENT / shared_rows
-    return TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), cycles, shared, again)
+def _ends_in_half(extent: int, lanes: int, target: VectorTarget) -> bool:
+    """True if half a vector remains behind whole ones, and takes half their time."""
+    return is_known(extent) and extent > lanes and extent % lanes * 2 == lanes and target.halves_vectors
 
 
 def operations_of_unpacking(r: Reduction, v: Var) -> int:

@@ -165,8 +165,8 @@ def _names(v: Var, suffixes: str) -> list[str]:
 def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
     """The vector axis in tiles of full vectors, then a tile for the remainder.
 
-    That tile has full vectors too: it overlaps results that are computed twice, or padding. If neither is possible, narrower
-    vectors follow.
+    That tile has full vectors too: it overlaps results that are computed twice, or padding. If neither is possible, or half a vector
+    remains and takes half the time, narrower vectors follow.
     """
     v, extent = r.loops[p.vector]
     if isinstance(extent, SymbolicInt):
@@ -178,7 +178,7 @@ def _vector_segments(r: Reduction, p: TileChoice) -> list[Segment]:
     needed = whole - done + (left > 0)  # vectors of the last tile
     if not needed:
         return segments
-    if left and p.again and whole:
+    if left and p.again and whole and not p.is_half_last:
         # Fewer vectors than a tile: two overlapping tiles, if a single one would begin before the axis does.
         first = needed // 2 if needed > whole else 0
         segments += [(0, 1, first, p.lanes)] if first else []
