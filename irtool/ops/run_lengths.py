@@ -24,6 +24,8 @@ from .conversion import convert
 from .dtypes import numpy_dtype
 from .indexing.meeting import copy_loops, loop_nest
 from .indexing.take import require_integers
+from .reshape_codes import Resolution
+from .shape.reshape import infer_new_shape
 from .shapes import normalize_axis, product, require_compatible, require_rank, tensor
 
 
@@ -134,6 +136,45 @@ class LengthMatches(Operator):
             return result
 
         return te.compute((), test, name="T_matches", tag="injective")
+
+
+@operator("length.extents", "codes", "shape", pattern=Pattern.OPAQUE, attrs="LengthExtentsAttrs", level=99)
+@dataclass(frozen=True)
+class LengthExtents(Operator):
+    """The extents that `reshape` gives to data of `shape`, as many as there are codes; -1 for each of them if the codes are wrong.
+
+    The codes mean what they mean in `newshape` of `reshape`. Extents may be those of another number of elements.
+    """
+
+    differentiable = False
+    layout_rule = ""
+    precision = "never"
+
+    allowzero: bool = False
+
+    def relate(self, types: Sequence[Type], reporter: Reporter) -> Type | None:
+        """The type of the codes. Both arguments are vectors of int64."""
+        codes, shape = (tensor(t, n) for t, n in zip(types, self.arguments, strict=True))
+        if codes is None or shape is None:
+            return None
+        for t, name in ((codes, "codes"), (shape, "shape")):
+            require_rank(t, 1, name)
+            if t.dtype != "int64":
+                raise RelationError(f"{name} is {t}, not a vector of int64")
+        return codes
+
+    def evaluate(self, codes: Any, shape: Any) -> Any:
+        try:
+            extents = infer_new_shape(shape.tolist(), codes.tolist(), self.allowzero)
+        except RelationError:
+            extents = ()
+        return np.array(extents if len(extents) == len(codes) else [-1] * len(codes), "int64")
+
+    def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
+        def program(ib: Any, ins: Any, outs: Any) -> None:
+            Resolution(ib, ins[0], ins[1], outs[0], self.allowzero).write()
+
+        return te.extern(out_type.shape, inputs, program, dtype="int64", name="extents")
 
 
 @operator("length.cut", "data", pattern=Pattern.INJECTIVE, attrs="LengthCutAttrs", level=99)

@@ -35,6 +35,22 @@ def test_values_say_shapes(name: str) -> None:
                 irtool.evaluate(module, [case.x, np.array(value, case.dtype)])
 
 
+def test_a_presumed_extent_is_compared() -> None:
+    """A number among codes that are not known is the extent at its place; codes that put it elsewhere are an error of the run."""
+    text = """def @main(%x: Tensor[(6, 5, 7, 8), float32], %s: Tensor[(4), int64]) {
+      %0 = split(%s, indices_or_sections=[3]);
+      dyn.reshape(%x, concatenate((%0.0, full(5i64, shape=[1], dtype="int64"), %0.1)), newshape=[]) }"""
+    module = parse(text)
+    artifact = irtool.build(module, dims={f"count_{n}": "<=64" for n in range(4)}, vector=False)
+    x = np.arange(1680, dtype="float32").reshape(6, 5, 7, 8)
+    fits = np.array([2, 3, 1, 56])
+    np.testing.assert_array_equal(artifact.run([x, fits]), irtool.evaluate(module, [x, fits]))
+    split = np.array([-4, 2, 3, -2])
+    assert irtool.evaluate(module, [x, split]).shape == (2, 3, 5, 7, 8)
+    with pytest.raises(ToolError, match="have to be equal"):
+        artifact.run([x, split])
+
+
 RELATIVE = """def @main(%x: Tensor[(?, 3), float32], %t: Tensor[(1, 9, 4), float32]) {
   let %n = take(shape_of(%x, dtype="int64"), 0, axis=0);
   let %beyond = maximum(subtract(%n, 5i64), 0i64);

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 _X = np.arange(12, dtype="float32").reshape(3, 4)
+_CUBE = np.arange(24, dtype="float32").reshape(2, 3, 4)
 _ONES = np.arange(3, dtype="float32").reshape(1, 3, 1)
 
 
@@ -40,8 +41,40 @@ CASES = {
     "reshape": ShapeCase(
         "dyn.reshape(%x, %s, newshape=[])",
         _X,
-        [(2, 6), (-1, 3), (0, 4), (12, -1), (4, 3)],
-        [(5, 2), (-2, 6), (3, 5), (-1, -1)],
+        [(2, 6), (-1, 3), (0, 4), (12, -1), (4, 3), (3, -2), (-2, -2)],
+        [(5, 2), (-2, 6), (3, 5), (-1, -1), (-3, -2), (-5, 12)],
+    ),
+    "reshape, joined": ShapeCase(
+        "dyn.reshape(%x, %s, newshape=[])",
+        _CUBE,
+        [(-3, -2), (-3, -1), (-3, 0), (-1, -3), (8, -1)],
+        [(-2, -3), (-4, 2), (6, -2), (-3, 3)],
+    ),
+    "reshape, split": ShapeCase(
+        "dyn.reshape(%x, %s, newshape=[])",
+        _CUBE,
+        [(-4, 1, 2, -2), (-4, -1, 2, -2), (2, 3, 2, 2), (0, 0, -1, 2)],
+        [(-4, -1, -1, -2), (-4, 0, 3, -2), (0, 0, 0, 0), (2, -4, -1, 2)],
+        {f"count_{n}": "<=24" for n in range(4)},
+    ),
+    "reshape to groups": ShapeCase(
+        'dyn.reshape(%x, concatenate((%s, full(0i64, shape=[1], dtype="int64"))), newshape=[])',
+        _CUBE,
+        [(8,), (-3,)],
+        [(6,), (-2,), (-4,)],
+    ),
+    "reshape of nothing": ShapeCase(
+        "dyn.reshape(%x, %s, newshape=[])",
+        _X[:0],
+        [(0, -1), (0, 5), (0, 0), (-1, 2), (-2, -2)],
+        [(3, 0), (2, 2), (0, 7), (-1, -1)],
+        {"count_0": "<=6", "count_1": "<=6"},
+    ),
+    "reshape of a number": ShapeCase(
+        "dyn.reshape(%x, %s, newshape=[])",
+        np.ones((), "float32"),
+        [(1, 1), (-1, 1), (1, -1)],
+        [(0, 1), (1, 2), (-1, -1)],
     ),
     "reshape to rows": ShapeCase(
         'dyn.reshape(%x, concatenate((%s, full(2i64, shape=[1], dtype="int64"))), newshape=[])',

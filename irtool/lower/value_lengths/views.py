@@ -28,37 +28,38 @@ _MOST_ELEMENTS = 1 << 22
 
 
 def reshaped(forms: Lengths, e: Call) -> Expr | None:
-    """`dyn.reshape`: codes 0 and -1 among the extents are resolved as they are in `reshape`; other codes are errors of the run."""
+    """`dyn.reshape`: a run resolves the codes among the extents as `reshape` does."""
     data, newshape = e.args
-    t, possible = data.checked_type, forms.ranges.elements(newshape)
-    if not isinstance(t, TensorType) or not t.is_static or possible is None:
+    t, codes = data.checked_type, forms.ranges.elements(newshape)
+    if not isinstance(t, TensorType) or not t.is_static or codes is None:
         return None
-    wide: Expr = call("cast", newshape, dtype="int64")
-    if not e.attrs.allowzero:
-        count = len(possible)
-        own = call("concatenate", Tuple((_shape(data), _vector([0] * count))), axis=0)
-        own = call("strided_slice", own, begin=[0], end=[count], strides=[1], axes=[0])
-        wide = call("where", call("equal", wide, _vector([0] * count)), own, wide)
-    is_rest = call("equal", wide, _vector([-1] * len(possible)))
-    others = call("prod", call("where", is_rest, _vector([1] * len(possible)), wide), axis=[0])
-    rest = call("floor_divide", _size(data), call("maximum", others, _number(1)))
-    return _viewed(forms, data, call("where", is_rest, rest, wide), _of_codes(t, possible, e.attrs.allowzero), e)
+    wide = call("cast", newshape, dtype="int64")
+    extents = call("length.extents", wide, _shape(data), allowzero=e.attrs.allowzero)
+    possible, presumed = _of_codes(t, codes, e.attrs.allowzero)
+    return _viewed(forms, data, extents, possible, e, presumed)
 
 
-def _of_codes(t: TensorType, codes: Sequence[Range], allowzero: bool) -> list[Range]:
-    """The ranges of extents, from those of codes. A single one that is not known follows from the others."""
+def _of_codes(t: TensorType, codes: Sequence[Range], allowzero: bool) -> tuple[list[Range], list[int]]:
+    """The ranges of extents, from those of codes, and the places of extents that a run has to compare.
+
+    Codes below -1 take no axis of their own, or several. One of them alone, among as many codes as there are extents, leaves the others
+    at their places; with more, an extent that is a number is presumed to be at the place of its code.
+    """
+    special = [k for k, r in enumerate(codes) if r.least is None or r.least < -1]
+    first = special[0] if special else len(codes)
     known = [r if r.exact is not None and (r.least or 0) >= 1 else None for r in codes]
     if not allowzero:
-        for k, r in enumerate(codes):
-            if r.exact == 0 and k < len(t.shape):
+        for k, r in enumerate(codes[: min(first, len(t.shape))]):
+            if r.exact == 0:
                 known[k] = exactly(dims(t)[k])
+    presumed = [k for k, r in enumerate(known) if k > first and r is not None] if len(special) > 1 else []
     size, others = prod(dims(t)), prod(r.exact or 1 for r in known if r is not None)
     unknown = [k for k, r in enumerate(known) if r is None]
     if len(unknown) == 1 and is_number(size) and is_number(others) and size % others == 0:
-        return [exactly(size // others) if r is None else r for r in known]
-    most = bound(size)
-    high = most if most ** len(unknown) * bound(others) <= _MOST_ELEMENTS else None
-    return [Range(0, high) if r is None else r for r in known]
+        return [exactly(size // others) if r is None else r for r in known], presumed
+    most = bound(size)  # of no elements, any extent may stand beside a 0
+    high = most if most and most ** len(unknown) * bound(others) <= _MOST_ELEMENTS else None
+    return [Range(0, high) if r is None else r for r in known], presumed
 
 
 def expanded(forms: Lengths, e: Call) -> Expr | None:
@@ -115,12 +116,18 @@ def broadcast(forms: Lengths, e: Call) -> Expr | None:
     return call("broadcast_to", data, shape=numbers, span=e.span)
 
 
-def _viewed(forms: Lengths, data: Expr, extents: Expr, possible: Sequence[Range], e: Call) -> Expr:
-    """The data under a shape, as many elements."""
+def _viewed(
+    forms: Lengths, data: Expr, extents: Expr, possible: Sequence[Range], e: Call, presumed: Sequence[int] = ()
+) -> Expr:
+    """The data under a shape, as many elements. A run compares their number, and the extents at the presumed places."""
     t = data.checked_type
     assert isinstance(t, TensorType)
     size = prod(dims(t))
     is_whole = call("equal", call("prod", extents, axis=[0]), _size(data))
+    if presumed:
+        own = call("take", extents, _vector(presumed), axis=0)
+        matches = call("length.matches", own, shape=[possible[k].low for k in presumed])
+        is_whole = call("logical_and", is_whole, matches)
     whole = call("reshape", data, newshape=[size], allowzero=True)
     flat: Expr = call("length.equal", whole, is_whole, shape=[size])
     flat, numbers = forms.set_from(flat, extents, possible, e, "the extent")
@@ -136,11 +143,13 @@ def _any_of(t: TensorType, count: int) -> list[Range]:
 
 
 def _shape(x: Expr) -> Expr:
-    return call("shape_of", x, dtype="int64")
+    """The extents as a vector, of a scalar too."""
+    t = x.checked_type
+    return _vector([]) if isinstance(t, TensorType) and not t.shape else call("shape_of", x, dtype="int64")
 
 
 def _size(x: Expr) -> Expr:
-    return call("prod", _shape(x), axis=[0])
+    return call("ndarray_size", x, dtype="int64")
 
 
 def _less(x: Expr, by: int) -> Expr:

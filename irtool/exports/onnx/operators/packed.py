@@ -165,6 +165,7 @@ row(
     ),
     "length.cut",
     "length.equal",
+    "length.extents",
     "length.keep",
     "length.matches",
     "length.positions",
