@@ -53,6 +53,8 @@ CALLS: dict[str, tuple[str, int]] = {
     ),
     "the greatest of all": (f"nn.global_max_pool2d({IMAGE})", 1),
     "windows": (f"nn.adaptive_avg_pool2d({IMAGE}, output_size=[2, 2])", 1),
+    "a part": ("split(%y, indices_or_sections=[2])", 3),
+    "parts": ("split(reshape(%y, newshape=[1, -1]), indices_or_sections=[1, 3], axis=1)", 4),
     "drawn": ('random.multinomial(zeros(shape=[10], dtype="uint64"), %y, num_samples=2)', 1),
 }
 """Calls on the positive elements, and the number of elements that they need."""

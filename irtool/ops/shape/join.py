@@ -16,6 +16,7 @@ from ..shapes import (
     compatible,
     floordiv,
     floormod,
+    maximum,
     mul,
     normalize_axis,
     require_number,
@@ -175,7 +176,8 @@ class Split(Operator):
             return None
         axis = normalize_axis(self.axis, len(data.shape))
         whole = data.shape[axis]
-        parts = self._equal_parts(whole) if isinstance(self.indices_or_sections, int) else self._parts(whole)
+        is_equal = isinstance(self.indices_or_sections, int)
+        parts = self._equal_parts(whole) if is_equal else self._parts(whole, reporter)
         return TupleType(tuple(TensorType((*data.shape[:axis], p, *data.shape[axis + 1 :]), data.dtype) for p in parts))
 
     def deduce_shapes(self, args: Sequence[Any], out: Any) -> tuple[list[Any], Any]:
@@ -193,7 +195,7 @@ class Split(Operator):
             raise RelationError(f"axis {self.axis} is {whole}, which {sections} equal parts do not divide")
         return [floordiv(whole, sections) for _ in range(sections)]
 
-    def _parts(self, whole: Dim) -> list[Dim]:
+    def _parts(self, whole: Dim, reporter: Reporter) -> list[Dim]:
         assert isinstance(self.indices_or_sections, tuple)
         parts: list[Dim] = []
         begin = 0
@@ -202,12 +204,16 @@ class Split(Operator):
                 raise RelationError(f"the indices {list(self.indices_or_sections)} do not ascend from 1")
             parts.append(index - begin)
             begin = index
-        if isinstance(whole, int) and begin >= whole:
-            raise RelationError(f"index {begin} is not within axis {self.axis}, which is {whole}")
-        return [*parts, sub(whole, begin)]
+        rest = sub(whole, begin)
+        message = f"index {begin} is not within axis {self.axis}, which is {whole}"
+        reporter.require_elements((rest,), (), message)
+        # Memory is planned for any length; a run without the elements ends before the part is computed.
+        return [*parts, maximum(rest, 0) if isinstance(rest, int) else rest]
 
     def evaluate(self, data: Any) -> Any:
         axis = normalize_axis(self.axis, data.ndim)
+        if isinstance(self.indices_or_sections, int):
+            self._equal_parts(data.shape[axis])
         cuts = self.cuts(data.shape[axis])
         return tuple(np.split(data, cuts[1:-1], axis))
 

@@ -7,8 +7,9 @@ from itertools import accumulate
 from typing import Any
 
 from ...ir import Constant, Dim, Expr, TensorType, Tuple, TupleGetItem, TupleType, Type
+from ...ir.dims import is_number
 from ...ops.base import call, operators
-from ...ops.shape.slice import slice_array
+from ...ops.shape.slice import MAX, slice_array
 from ..core.arithmetic import multiply
 from ..core.constants import array_constant, scalar_constant, tensor_constant
 from .rule import GradientSite, gradient, zeros_like
@@ -62,10 +63,15 @@ def concatenate(s: GradientSite) -> list[Expr]:
         raise s.refuse("needs static extents along its axis")
     full = [i for i, n in enumerate(extents) if n != 0]
     ends = [int(n) for n in accumulate(extents[i] for i in full[:-1])]
-    pieces = call("split", s.grad, indices_or_sections=tuple(ends), axis=axis)
-    if len(full) == len(fields):
-        return [pieces]
-    piece_of = {i: TupleGetItem(pieces, n) for n, i in enumerate(full)}
+    if is_number(extents[-1]):
+        split = call("split", s.grad, indices_or_sections=tuple(ends), axis=axis)
+        if len(full) == len(fields):
+            return [split]
+        pieces: list[Expr] = [TupleGetItem(split, n) for n in range(len(full))]
+    else:  # the last piece may turn out to be empty
+        limits = zip([0, *ends], [*ends, MAX], strict=True)
+        pieces = [call("strided_slice", s.grad, begin=[b], end=[e], strides=[1], axes=[axis]) for b, e in limits]
+    piece_of = dict(zip(full, pieces, strict=True))
     return [Tuple(tuple(piece_of.get(i) or zeros_like(TupleGetItem(s.args[0], i)) for i in range(len(fields))))]
 
 
