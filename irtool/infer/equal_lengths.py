@@ -136,13 +136,7 @@ def solutions(a: int, b: int, order: Sequence[Symbol]) -> Iterator[Solution]:
     if not isinstance(difference, SymbolicInt):
         return
     place = {s: n for n, s in enumerate(order)}
-    linear = []
-    for m, k in difference.terms.items():
-        if len(m) == 1 and isinstance(s := m[0], Symbol):
-            rest = difference - k * SymbolicInt({m: 1})
-            if s not in symbols_of([rest]):
-                linear.append((s, k, rest))
-    linear.sort(key=lambda item: place.get(item[0], -1), reverse=True)
+    linear = sorted(_linear(difference), key=lambda item: place.get(item[0], -1), reverse=True)
     for s, k, rest in linear:
         steps = -(rest // k) if rest % k == 0 else None
         if steps is not None and (solution := _within(s, steps)) is not None:
@@ -150,6 +144,24 @@ def solutions(a: int, b: int, order: Sequence[Symbol]) -> Iterator[Solution]:
     for s, factor in _factors(difference, linear):
         if (narrower := _stepped(s, factor)) is not None:
             yield {s: extent_of(narrower)}
+
+
+def factors(a: int, b: int) -> Iterator[tuple[Symbol, int]]:
+    """Lengths, and numbers that they have to be multiples of for two extents to be equal."""
+    difference = a - b
+    if isinstance(difference, SymbolicInt):
+        yield from _factors(difference, _linear(difference))
+
+
+def _linear(difference: SymbolicInt) -> list[tuple[Symbol, int, int]]:
+    """The lengths that are terms of a formula, each with its factor and the rest, in which it is not."""
+    linear = []
+    for m, k in difference.terms.items():
+        if len(m) == 1 and isinstance(s := m[0], Symbol):
+            rest = difference - k * SymbolicInt({m: 1})
+            if s not in symbols_of([rest]):
+                linear.append((s, k, rest))
+    return linear
 
 
 def _within(s: Symbol, steps: int) -> Solution | None:

@@ -23,7 +23,7 @@ class Blocks:
         self.steps: list[list[Step]] = [[]]
         self._temporaries: list[set[Slot]] = [set()]
         self._count = 0
-        self._requirements: list[set[LengthCondition]] = [set()]
+        self._requirements: list[set[LengthCondition | Slot]] = [set()]
         self._first = 0
         # The known values, and for each block the values that it replaced.
         self._known: Known = ({}, [[]])
@@ -51,6 +51,12 @@ class Blocks:
             self._first += 1
         else:
             self.add(step)
+
+    def require(self, condition: Slot, code: int) -> None:
+        """Ends the run with an error from here on unless the condition holds."""
+        if not any(condition in known for known in self._requirements):
+            self._requirements[-1].add(condition)
+            self.add(Branch(condition, [], [Fail([], [], code)]))
 
     def open(self) -> None:
         """Begins a branch's arm."""
@@ -100,7 +106,8 @@ class Blocks:
     def deliver(self, source: Slot, target: Slot) -> None:
         """Makes the value of `source` appear in `target`: by computing it there, or else by copying."""
         source = source.resolve()
-        if source in self._temporaries[-1]:
+        # Another size is that of a view whose extents a later step sets, or bounds differently.
+        if source in self._temporaries[-1] and source.size == target.size:
             self._temporaries[-1].discard(source)
             source.forward = target
         else:

@@ -335,7 +335,7 @@ class FunctionLowering(FunctionState):
     def require_equal(self, e: Call) -> Value:
         """The data of a call that requires extents to be equal, behind the step that ends the run if they are not."""
         (condition,) = flat(self.blocks.find(e.args[1]), e.args[1])
-        self.blocks.add(Branch(condition, [], [Fail([], [], UNEQUAL_ERROR)]))
+        self.blocks.require(condition, UNEQUAL_ERROR)
         return self.blocks.find(e.args[0])
 
     def kernel(self, e: Call, function: Function, args: list[Expr]) -> Value:

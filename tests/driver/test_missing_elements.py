@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ import irtool
 from irtool.diagnostics import IrError, ToolError
 from irtool.tir.errors import ELEMENTS_ERROR
 from tests.driver.programs import parse, run
-from tests.driver.value_lengths import leaves
+from tests.driver.value_lengths import compare
 
 CANARY = 77
 pytestmark = pytest.mark.promise("value extents")
@@ -107,13 +106,6 @@ def test_nothing_is_needed(name: str, target: str) -> None:
     artifact = irtool.build(module, target=target)
     for x in vectors():
         compare(irtool.evaluate(module, [x]), artifact.run([x]))
-
-
-def compare(expected: Any, actual: Any) -> None:
-    """Compares results, shapes included."""
-    for e, a in zip(leaves(expected), leaves(actual), strict=True):
-        assert a.shape == e.shape and a.dtype == e.dtype
-        np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("target", TARGETS)

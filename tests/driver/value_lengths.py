@@ -279,3 +279,10 @@ NETWORKS = {
 def leaves(value: Any) -> list[np.ndarray]:
     """The arrays of a result."""
     return [a for v in value for a in leaves(v)] if isinstance(value, tuple) else [np.asarray(value)]
+
+
+def compare(expected: Any, actual: Any) -> None:
+    """Compares results, shapes included."""
+    for e, a in zip(leaves(expected), leaves(actual), strict=True):
+        assert a.shape == e.shape and a.dtype == e.dtype
+        np.testing.assert_allclose(a, e, rtol=1e-5, atol=1e-5)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir import Dim, Expr, TensorType
+from ...ir import Call, Dim, Expr, TensorType, Type
 from ...ops.base import call
+from ...symbolic_int import Symbol, symbols_of
 from ..core.constants import tensor_constant
 from ..core.reshaping import reshape_to
 from ..dataflow import DFPattern, PatternMatch, RewriteRule, is_op, wildcard
@@ -26,9 +27,16 @@ def _rule(name: str, arity: int, make: Make) -> RewriteRule:
         t = before.checked_type
         if not isinstance(t, TensorType) or not t.is_static:
             return after
-        return make(tuple(match[p] for p in operands), t.shape, t.dtype)
+        result = make(tuple(match[p] for p in operands), t.shape, t.dtype)
+        # A length that a step of the run sets is known only behind that step, which the operand that goes may lead to.
+        assert isinstance(result, Call)
+        return result if _lengths(before.checked_type) <= _lengths(*(a.checked_type for a in result.args)) else after
 
     return RewriteRule(is_op(name)(*operands), replace)
+
+
+def _lengths(*types: Type | None) -> set[Symbol]:
+    return {s for t in types if isinstance(t, TensorType) for s in symbols_of(d for d in t.shape if isinstance(d, int))}
 
 
 def _collapse_sum_to(args: tuple[Expr, ...], shape: tuple[Dim, ...], dtype: str) -> Expr:
