@@ -43,7 +43,7 @@ def test_a_bound_that_nothing_says_is_asked_for_and_kept(tmp_path: Path) -> None
     x = np.array([1, -2, 3], "float32")
     for n in (0, 4):
         np.testing.assert_allclose(artifact.run([np.array(n), x]), irtool.evaluate(parse(text), [np.array(n), x]))
-    with pytest.raises(ToolError, match="a value decides an extent that is outside of its bounds"):
+    with pytest.raises(ToolError, match="a value decides that count_0 is 6, and it has to be from 0 to 5"):
         artifact.run([np.array(5), x])
 
 

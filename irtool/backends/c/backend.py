@@ -41,7 +41,7 @@ from ..toolchain.processor import processor_count, processor_name, processor_num
 from .banner import Origin
 from .board_program import board_files, notes_on_floats
 from .build_file import KINDS, write_build_file
-from .executable import write_main
+from .executable import described_lengths, write_main
 from .footprint.measure import measure_footprint
 from .nest import select_for_c
 from .object_files import Objects
@@ -336,7 +336,8 @@ class C(Backend):
             files[main] = [write_testbench(name, entry, trials, bool(text.weights), narrow).encode()]
         elif request.emit == "exe":
             main = f"{name}_main.c"
-            files[main] = [write_main(name, entry, bool(text.weights), sorted(program.failures)).encode()]
+            failures = sorted(program.failures)
+            files[main] = [write_main(name, entry, bool(text.weights), failures, described_lengths(program)).encode()]
         board = self._board
         if board is not None and request.emit != "obj":
             files |= board_files(board, request, text, self.compiler, main)

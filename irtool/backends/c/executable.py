@@ -15,6 +15,8 @@ from ...tir.errors import (
     VALUE_ERROR,
     VALUES_FULL_ERROR,
 )
+from ...tir.program import Program
+from ...tir.value_notes import noted_lengths, origins_of_lengths
 from ..c_types import byte_count, stored_type
 from ..interface.entry import EntryPoint
 from ..interface.names import sanitize
@@ -42,7 +44,13 @@ _SHOWN = 1000
 """The most characters of the usage line: C99 requires compilers to accept 4095 in a string."""
 
 
-def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: Iterable[int] = ()) -> str:
+def write_main(
+    name: str,
+    entry_point: EntryPoint,
+    has_weights: bool,
+    errors: Iterable[int] = (),
+    value_lengths: Sequence[tuple[str, int, int]] = (),
+) -> str:
     """A C program that reads each input from a raw file and writes each output to one, in parameter order::
 
         NAME [NAME.bin] [LENGTH …] [values.raw] x.raw … out.raw … [values_out.raw]
@@ -55,6 +63,9 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
     `-h` and `--help` print the contents of each file. Exit code: 0, 1 (not enough memory), 2 (the weights are not this program's,
     or damaged), 3 (a file cannot be read or written, or has the wrong size), 4 (wrong number of files, or a length outside of its bounds),
     or one of `errors`, with which a run may end beside 1.
+
+    Args:
+        value_lengths: name with place, least and greatest value of each extent that values decide, if runs leave notes of values outside.
     """
     entry, symbols = entry_point.function, entry_point.symbols
     tensors = [(f"in{n}", s, "rb") for n, s in enumerate(entry.params)]
@@ -79,6 +90,7 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
         "",
         *transfer,
         "",
+        *(_explanation(name, value_lengths) if value_lengths else ()),
         *(memory_of_values(name, reading) if data is not None else ()),
         "int main(int argc, char **argv) {",
     ]
@@ -102,12 +114,19 @@ def write_main(name: str, entry_point: EntryPoint, has_weights: bool, errors: It
             f"  if ({outside(s, s.low)}) {{ usage(stderr); return 4; }}",
         ]
     lines += allocated
+    explained = f"  if (code == {VALUE_ERROR}) {{ explain(); return code; }}" if value_lengths else ""
     last = (
-        _run_once(name, entry_point, tensors, errors)
+        _run_once(name, entry_point, tensors, errors, explained)
         if entry_point.instance is None
-        else take_steps(entry_point, tensors)
+        else take_steps(entry_point, tensors, explained)
     )
     return "\n".join([*lines, *last, "}", ""])
+
+
+def described_lengths(program: Program) -> list[tuple[str, int, int]]:
+    """The name with its place, and the bounds, of each extent of which runs note values outside of these."""
+    places = origins_of_lengths(program)
+    return [(f"{s.name} ({places[s]})" if places.get(s) else s.name, s.low, s.high) for s in noted_lengths(program)]
 
 
 def _read_weights(name: str, count: int) -> list[str]:
@@ -123,7 +142,29 @@ def _read_weights(name: str, count: int) -> list[str]:
     ]
 
 
-def _run_once(name: str, entry_point: EntryPoint, tensors: Sequence[Tensor], errors: Iterable[int]) -> list[str]:
+def _explanation(name: str, value_lengths: Sequence[tuple[str, int, int]]) -> list[str]:
+    """The function that prints which extent a value decides outside of its bounds, and the value."""
+    called, lows, highs = zip(*value_lengths, strict=True)
+    return [
+        "static void explain(void) {",
+        f"  static const char *const names[] = {{{', '.join(map(_quoted, called))}}};",
+        f"  static const long long lows[] = {{{', '.join(map(str, lows))}}}, highs[] = {{{', '.join(map(str, highs))}}};",
+        "  int64_t value;",
+        f"  const int64_t n = {name}_own_value_out_of_bounds(&value);",
+        '  fprintf(stderr, "a value decides that %s is %lld, and it has to be from %lld to %lld\\n", names[n], (long long)value, lows[n], highs[n]);',
+        "}",
+        "",
+    ]
+
+
+def _quoted(text: str) -> str:
+    """Text as a string of C, without characters that would end it or mean others."""
+    return '"' + "".join(c for c in text if c.isprintable() and c not in '"\\?') + '"'
+
+
+def _run_once(
+    name: str, entry_point: EntryPoint, tensors: Sequence[Tensor], errors: Iterable[int], explained: str
+) -> list[str]:
     """The statements that read the files of inputs, run, and write those of outputs."""
     entry = entry_point.function
     lines = ["  if (!read_values(argv[next++])) return 3;"] if entry.takes_values else []
@@ -135,7 +176,8 @@ def _run_once(name: str, entry_point: EntryPoint, tensors: Sequence[Tensor], err
     memory, possible = ([VARIABLE], [*errors, *_OF_VALUES]) if entry.values is not None else ([], [*errors])
     lines += [
         f"  code = {_call(entry_point, [*memory, *(s.name for s in entry_point.symbols), *(n for n, _, _ in tensors)])};",
-        *_error_lines(possible),
+        *([explained] if explained else []),
+        *_error_lines(e for e in possible if not explained or e != VALUE_ERROR),
     ]
     lines += [
         f"  if (!transfer(argv[next++], 1, out{k}, {written_bytes(entry, k)})) return 3;"

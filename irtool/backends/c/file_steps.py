@@ -45,8 +45,9 @@ def read_and_write_steps(entry: EntryPoint, tensors: Sequence[Tensor]) -> list[s
     return [f"static struct {entry.instance.name}_net instance;" if entry.instance else "", "", *_STEP]
 
 
-def take_steps(entry: EntryPoint, tensors: Sequence[Tensor]) -> list[str]:
-    """The statements that open the files and take steps, as many as the files of inputs have; one step without such files."""
+def take_steps(entry: EntryPoint, tensors: Sequence[Tensor], explained: str = "") -> list[str]:
+    """The statements that open the files and take steps, as many as the files of inputs have; one step without such files. `explained` is the
+    one that ends the program after a value outside of its bounds, if it says which."""
     assert entry.instance is not None
     values = [t for t in tensors if t[2] == "rb" and not (isinstance(t[1].nbytes, int) and t[1].nbytes == 0)]
     f = entry.function
@@ -61,6 +62,7 @@ def take_steps(entry: EntryPoint, tensors: Sequence[Tensor]) -> list[str]:
     arguments = ", ".join(["&instance", *memory, *(s.name for s in entry.symbols), *(name for name, _, _ in tensors)])
     run = [
         f"    code = {entry.run}({arguments});",
+        *([f"  {explained}"] if explained else []),
         f'    if (code) {{ fprintf(stderr, "{entry.run} failed: error %d\\n", code); return code; }}',
     ]
     lines.append("  for (;;) {" if values else "  {")

@@ -51,8 +51,10 @@ class HostWriter:
         in_team: bool = False,
         table: str = "",
         noted: Mapping[Symbol, int] = {},  # never changed
+        pool_of_notes: int | None = None,
     ) -> None:
         self.noted = noted
+        self.note = f"{END} - {BYTES}" if pool_of_notes is None else f"{POOLS}[{pool_of_notes}]"
         self.function = function
         self.variant = variant
         self.constant = constant
@@ -141,8 +143,8 @@ class HostWriter:
                 )
                 lines += [pad + line for line in region_lines]
             elif isinstance(s, SetLengths):
-                lines += [pad + line for line in _set_lengths(s, self._place(s.values), self.noted)]
-                self.used.update({END} if self.noted else ())
+                lines += [pad + line for line in _set_lengths(s, self._place(s.values), self.noted, self.note)]
+                self.used.update({POOLS if self.frame.function.in_pools else END} if self.noted else ())
             elif isinstance(s, CopySlot):
                 if not s.is_in_place:
                     lines.append(
@@ -219,7 +221,7 @@ class HostWriter:
         return name
 
 
-def _set_lengths(s: SetLengths, values: str, noted: Mapping[Symbol, int]) -> list[str]:
+def _set_lengths(s: SetLengths, values: str, noted: Mapping[Symbol, int], place_of_note: str) -> list[str]:
     lines = []
     for symbol, place in zip(s.symbols, s.places, strict=True):
         n = symbol.name
@@ -231,7 +233,7 @@ def _set_lengths(s: SetLengths, values: str, noted: Mapping[Symbol, int]) -> lis
         lines += [
             f"{outside} {{",
             f"  const int64_t note[2] = {{{noted[symbol]}, {n}}};",
-            f"  memcpy({END} - {BYTES}, note, {BYTES});",
+            f"  memcpy({place_of_note}, note, {BYTES});",
             f"  return {VALUE_ERROR};",
             "}",
         ]

@@ -20,7 +20,7 @@ from ...tir.pools import Pool
 from ...tir.program import Program, Slot, constants_in_use, runs_of
 from ...tir.stack import stack_bytes
 from ...tir.symbols import symbols_of_program
-from ...tir.value_notes import noted_lengths
+from ...tir.value_notes import noted_lengths, pool_of_notes
 from ..formulas import vector_halves, vector_math, vector_types
 from ..formulas.support import INLINE, definitions
 from ..interface import weights_file
@@ -35,6 +35,7 @@ from ..interface.pools import WorkspacePool, size_macros, struct, with_region, w
 from ..interface.states import OF_INSTANCES
 from ..interface.symbols import constant_symbol, kernel_symbol
 from ..interface.tables import uses_objects
+from ..interface.value_notes import define_own_reader, define_own_reader_of_pools
 from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
 from . import opaque, weights
 from .arena_size import define_arena_size
@@ -42,7 +43,7 @@ from .banner import Origin
 from .constant_pools import ConstantPool, ConstantPools
 from .hosting import HostWriter
 from .nest import KernelWriter
-from .runs import RunWriter, position, storages, store_lengths
+from .runs import RunWriter, own_storage, position, storages, store_lengths
 from .runtime import runtime
 from .states import define_functions
 from .team import REGION_WORK, count_threads, run_together
@@ -172,6 +173,8 @@ class _Writer:
             "threads",
             "region_used",
             "value_out_of_bounds",
+            "value_out_of_bounds_in_pools",
+            "own_value_out_of_bounds",
         )
         instances = OF_INSTANCES if any(f.states for f in program.functions.values()) else ()
         self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in (*own, *instances)))
@@ -209,7 +212,7 @@ class _Writer:
         constants = self._constants(stored)
         entries = entry_points(self.program, self.name, self.names, [p.pool for p in self.constant_pools.pools])
         host = "\n".join(self._functions())
-        runs = "\n".join(self._run(e) for e in entries)
+        runs = "\n".join([*(self._run(e) for e in entries), *self._own_reader()])
         for e in entries:
             if e.instance is not None:
                 runs += "\n" + define_functions(e.instance, self.constants.__getitem__)
@@ -404,7 +407,7 @@ class _Writer:
 
     def _functions(self) -> list[str]:
         lines_of: list[str] = define_table(self.program, self.table) if self.uses_objects else []
-        noted = noted_lengths(self.program)
+        noted, pool = noted_lengths(self.program), pool_of_notes(self.program)
         for v in self.variants:
             writers = [
                 HostWriter(
@@ -416,6 +419,7 @@ class _Writer:
                     in_team=self.in_team,
                     table=self.table,
                     noted=noted,
+                    pool_of_notes=pool,
                 )
                 for f in v.program.functions.values()
             ]
@@ -423,6 +427,15 @@ class _Writer:
             lines = [*v.write_tasks(), *prototypes, *([""] if prototypes else []), *(w.write() for w in writers)]
             lines_of += ["#if IRT_LEVELS", *lines, "#endif", ""] if v.suffix else lines
         return [*lines_of, *([count_threads(self.name, self._most_threads)] if self.in_team and self._pays else [])]
+
+    def _own_reader(self) -> list[str]:
+        """The function that reads the note of a value outside of its bounds from the network's own memory, if runs leave notes."""
+        if not noted_lengths(self.program):
+            return []
+        pool = pool_of_notes(self.program)
+        if pool is None:
+            return [define_own_reader(self.name, own_storage(self.name))]
+        return [define_own_reader_of_pools(self.name, self.pools[pool].name, self.pools[pool].symbol)]
 
     @property
     def _most_threads(self) -> int:
@@ -437,7 +450,8 @@ class _Writer:
     def _run(self, e: EntryPoint) -> str:
         """The functions that run an entry point, after their common parts."""
         check = f"  if (!{self.name}_weights) return {WEIGHTS_ERROR};\n" if self.keep == weights_file.FILE else ""
-        writer = RunWriter(self.name, e, check, self.pools, self.arena_bytes)
+        notes = pool_of_notes(self.program) if noted_lengths(self.program) else None
+        writer = RunWriter(self.name, e, check, self.pools, self.arena_bytes, notes)
         higher = self.variants[1:]
         calls = [self._call(v, e, writer) for v in self.variants]
         around = ""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...symbolic_int import Symbol
-from ...tir.errors import WORKSPACE_ERROR
+from ...tir.errors import VALUE_ERROR, WORKSPACE_ERROR
 from ...tir.program import HostFunction
+from ...tir.value_notes import BYTES
 from ..interface.entry import OUT_OF_BOUNDS, UNEQUAL_LENGTHS, EntryPoint
 from ..interface.memory import ALIGNMENT
 from ..interface.pools import WorkspacePool
@@ -15,11 +16,16 @@ from ..interface.states import STATE_FULL, LengthField
 from . import static_memory
 
 
+def own_storage(name: str) -> str:
+    """The name of the network's own workspace in one piece."""
+    return f"{name}_storage"
+
+
 def storages(name: str, pools: Sequence[WorkspacePool], arena_bytes: int) -> list[str]:
     """Declarations of the network's own memory."""
     upper = name.upper()
     if not pools:
-        return static_memory.storage(f"{name}_storage", f"{upper}_ARENA", arena_bytes)[0]
+        return static_memory.storage(own_storage(name), f"{upper}_ARENA", arena_bytes)[0]
     return [line for p in pools if p.bytes for line in static_memory.storage(p.symbol, p.macro, p.bytes)[0]]
 
 
@@ -32,6 +38,8 @@ class RunWriter:
     check: str
     pools: Sequence[WorkspacePool]
     arena_bytes: int
+    pool_of_notes: int | None = None
+    """The pool to which a run writes which value is outside of its bounds, if it does."""
 
     @property
     def memory(self) -> list[str]:
@@ -81,7 +89,7 @@ class RunWriter:
 
     def _in_arena(self, last: str) -> str:
         e, size = self.entry, f"{self.name.upper()}_ARENA_SIZE"
-        symbol = f"{self.name}_storage"
+        symbol = own_storage(self.name)
         first = static_memory.storage(symbol, f"{self.name.upper()}_ARENA", self.arena_bytes)[1]
         return (
             f"{self._head_with}"
@@ -126,10 +134,21 @@ class RunWriter:
             f"  unsigned char *base = (unsigned char *)arena;\n"
             f"  if (!arena || size < {self.name.upper()}_ARENA_SIZE) return {WORKSPACE_ERROR};\n"
             f"  base += {_skip('base')};\n"
-            f"{inside}  return {e.run_in_pools}(&pools{arguments});\n}}\n\n"
+            f"{inside}{self._return_with_note(f'{e.run_in_pools}(&pools{arguments})')}}}\n\n"
             f"int {e.run}({e.declarations or 'void'}) {{\n"
             f"  {struct} pools;\n"
             f"{own}  return {e.run_in_pools}(&pools{arguments});\n}}\n"
+        )
+
+    def _return_with_note(self, call: str) -> str:
+        """The statements that return the code of a run in pools inside of an arena; a note goes to where a run in one piece leaves it."""
+        if self.pool_of_notes is None:
+            return f"  return {call};\n"
+        note = f"pools.{self.pools[self.pool_of_notes].name}"
+        return (
+            f"  {{\n    const int code = {call};\n"
+            f"    if (code == {VALUE_ERROR}) memmove((unsigned char *)arena + size - {BYTES}, {note}, {BYTES});\n"
+            f"    return code;\n  }}\n"
         )
 
 

@@ -29,7 +29,7 @@ from ...tir.pools import Pool
 from ...tir.program import Program, Slot
 from ...tir.region import HEADER
 from ...tir.symbols import has_open_lengths, lengths_of_values, symbols_of_function, symbols_of_program
-from ...tir.value_notes import BYTES, noted_lengths, origins_of_lengths
+from ...tir.value_notes import noted_lengths, origins_of_lengths
 from .. import sources
 from ..c_types import stored_type
 from .comment import comment, inside
@@ -44,6 +44,7 @@ from .states import (
     declare_instance,
     instance_of,
 )
+from .value_notes import declare_readers
 from .values import LOCAL as OF_VALUES
 from .values import OTHER_VALUES, VALUES_FULL, VARIABLE, DataInterface, data_interface
 
@@ -288,10 +289,10 @@ def write_header(
             f"int {name}_set_weights(const void *bytes);",
         ]
     lines += ["", *data.functions()] if data is not None else []
-    lines += _note_of_value(name, program)
     if _has_used(arena_bytes, region_bytes):
         lines += ["", *_region_used(name, region_begin)]
     lines += pool_struct
+    lines += declare_readers(name, program)
     lines += _runs(name, entries, arena_bytes)
     if levels:
         lines += [
@@ -554,24 +555,6 @@ def _lengths_of_values(name: str, program: Program) -> list[str]:
         "/* The error of a value outside of them. */",
         f"#define {name.upper()}_{VALUE_OUT_OF_BOUNDS} {VALUE_ERROR}",
         "",
-    ]
-
-
-def _note_of_value(name: str, program: Program) -> list[str]:
-    """The function that reads the note that a run leaves of the value outside of its bounds; none if runs leave none."""
-    if not noted_lengths(program):
-        return []
-    names = ", ".join(s.name for s in lengths_of_values(program))
-    return [
-        "",
-        f"/* After the error {name.upper()}_{VALUE_OUT_OF_BOUNDS} of a run in a caller's workspace of `size` bytes: the number, from 0, of the",
-        f" * extent among {names}, and the value that it would have had. */",
-        f"static inline int64_t {name}_value_out_of_bounds(const void *arena, size_t size, int64_t *value) {{",
-        "  int64_t note[2];",
-        f"  memcpy(note, (const unsigned char *)arena + size - {BYTES}, {BYTES});",
-        "  *value = note[1];",
-        "  return note[0];",
-        "}",
     ]
 
 

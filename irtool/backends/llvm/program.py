@@ -13,7 +13,7 @@ from ...tir.kernel import Kernel
 from ...tir.program import Program, Slot, runs_of
 from ...tir.stack import stack_bytes
 from ...tir.symbols import has_open_lengths, symbols_of_program
-from ...tir.value_notes import noted_lengths
+from ...tir.value_notes import BYTES, noted_lengths
 from ..interface import weights_file as kept
 from ..interface.comment import inside
 from ..interface.entry import EntryPoint, entry_points, summary, write_header
@@ -101,6 +101,7 @@ class ProgramWriter:
             "mode",
             "region_used",
             "value_out_of_bounds",
+            "own_value_out_of_bounds",
             *kept.INTERNAL,
         )
         instances = OF_INSTANCES if any(f.states for f in program.functions.values()) else ()
@@ -131,6 +132,7 @@ class ProgramWriter:
         entries = entry_points(self.program, self.name, self.names)
         host = [line for f in self.program.functions.values() for line in (*self._function(f), "")]
         runs = [line for e in entries for line in self._run(e)]
+        runs += self._own_reader()
         for e in entries:
             if e.instance is not None:
                 runs += define_functions(e.instance, self._constant, self.library)
@@ -327,6 +329,23 @@ class ProgramWriter:
         handed = ", ".join([f"ptr {storage}", f"i64 {size}", *tensors])
         b.ret(f"i32 {b.value(f'call i32 @{e.run_with}({handed})', 'code')}")
         return b.text(f"define i32 @{e.run}({', '.join(tensors)}) nounwind")
+
+    def _own_reader(self) -> list[str]:
+        """The function that reads the note of a value outside of its bounds from the workspace of the library, if runs leave notes."""
+        if not noted_lengths(self.program):
+            return []
+        b = Builder("entry", "value")
+        storage = f"@{self.name}_storage"
+        if self.arena_bytes > STATIC_LIMIT:
+            storage = b.value(f"load ptr, ptr {storage}")
+        end = self.arena_bytes + ALIGNMENT
+        words = [
+            b.value(f"load i64, ptr {b.value(f'getelementptr inbounds i8, ptr {storage}, i64 {end - k}')}, align 1")
+            for k in (BYTES, BYTES - 8)
+        ]
+        b.do(f"store i64 {words[1]}, ptr %value")
+        b.ret(f"i64 {words[0]}")
+        return [*b.text(f"define i64 @{self.name}_own_value_out_of_bounds(ptr %value) nounwind"), ""]
 
 
 def _check_lengths(b: Builder, e: EntryPoint, positions: Mapping[str, str]) -> None:
