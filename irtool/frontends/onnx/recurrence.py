@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ...deferred import np
 from ...diagnostics import IrError
 from ...ir import Tuple, TupleGetItem
+from ...ir.dims import is_number
 from .length_values import extent_of_axis
 from .loops import LoopSpec, Turn, build_loop
 from .memory_limit import filled
@@ -158,7 +159,7 @@ def _run(
         return Turn(new, [output] if with_outputs else [])
 
     apart: list[Value] = []  # a product with a state that the build knows is a constant
-    if all(v is None or v.known is not None for v in sequences.initial):
+    if is_number(batch) and all(v is None or v.known is not None for v in sequences.initial):
         constant = Value.constant(filled((batch, sequences.hidden), 0, "the first state", x.dtype))
         apart = [constant if v is None else s for v, s in zip(sequences.initial, initial, strict=True)]
     spec = LoopSpec(count, None, initial, turn, [backward] * with_outputs, names=("h", "c"), apart=apart)

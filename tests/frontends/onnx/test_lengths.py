@@ -45,6 +45,10 @@ def check_lengths(source: bytes, dims: Mapping[str, int]) -> None:
 
 
 CASES = {
+    "a batch of sequences without first states": (
+        "(float[m,n,2] x, float[2,12,2] w, float[2,12,3] r) => (float[a,2,b,3] y)",
+        'y = LSTM<hidden_size = 3, direction = "bidirectional">(x, w, r)',
+    ),
     "an extent that is the smaller of two": (
         "(float[n,4] x, float[1] z) => (float[a] y, float[b] u)",
         """s = Shape<start = 0, end = 1>(x)
@@ -425,3 +429,17 @@ def test_a_formula_beside_an_extent_that_values_decide() -> None:
             x = g.rand(n, 4).astype("float32")
             expected = z[m > 0][: 2 * n - 1]
             np.testing.assert_array_equal(artifact.run({"x": x, "m": m.astype("float32"), "z": z}), expected)
+
+
+def test_a_slice_whose_bounds_are_values_of_a_tensor_with_a_length() -> None:
+    """An axis that is not sliced is taken whole, whatever its extent."""
+    source = model(
+        "(float[n,4] x, int64[1] b, int64[1] e) => (float[c,d] y)",
+        "axes = Constant<value = int64[1] {1}>() y = Slice(x, b, e, axes)",
+    )
+    module, weights = irtool.from_onnx(source, dims={"n": "<=8"})
+    artifact = irtool.build(module, params=weights)
+    assert artifact.report["kernels"]
+    for n, begin, end in ((1, 0, 4), (8, 1, 3), (5, -3, -1), (3, 2, 1)):
+        x = np.arange(4 * n, dtype="float32").reshape(n, 4)
+        np.testing.assert_array_equal(artifact.run([x, np.array([begin]), np.array([end])]), x[:, begin:end])

@@ -8,6 +8,8 @@ from itertools import accumulate
 from ....deferred import np
 from ....diagnostics import IrError
 from ....ir import TupleGetItem
+from ....ir.dims import is_number
+from ....ops.shape.slice import MAX
 from ....symbolic_int import larger, maximum, minimum, signs
 from ..arithmetic import cast
 from ..counts import require_count
@@ -178,7 +180,7 @@ class Slice(OnnxOperator):
                     parts[axis] = bound.call("strided_slice", begin=[i], end=[i + 1], strides=[1], axes=[0])
             return concatenate(parts, 0)
 
-        everything = [np.iinfo("int64").max if not isinstance(d, int) else d for d in x.shape]
+        everything = [d if is_number(d) else MAX for d in x.shape]
         begin, end = bounds(starts, [0] * x.rank), bounds(ends, everything)
         by = bounds(steps, [1] * x.rank)
         if by.known is None or (by.known < 0).any():
