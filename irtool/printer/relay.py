@@ -47,7 +47,7 @@ from ..ir import (
     TypeVar,
     Var,
 )
-from ..ir.attributes import stated
+from ..ir.attributes import formulas, stated
 from ..ir.expr import CHILDREN_OF
 from ..ir.meta import MetaNode
 from ..trampoline import trampoline
@@ -297,7 +297,8 @@ class RelayPrinter(Bindings):
             record = attributes[0][1]
             if record.type_key == attrs.attrs_name:  # all attributes are in one record, which is missing
                 return [self.references.refer(record)]
-        if op.__class__ is Op and self.metadata and not attrs.declares_attrs and attrs.attrs_name:
+        has_record = op.__class__ is Op and self.metadata and not attrs.declares_attrs and attrs.attrs_name
+        if has_record and not formulas([v for _, v in attributes]):  # a record has numbers only
             return [self.references.refer(attrs)]
         text = self.attribute_text
         return [f"{key}={text(value)}" for key, value in attributes]

@@ -134,3 +134,13 @@ def test_mistakes_in_formulas_have_a_place(line: str, shape: str, code: Any) -> 
     with pytest.raises(irtool.IrError) as caught:
         irtool.parse(text)
     assert [d.code for d in caught.value.diagnostics] == [code] and caught.value.diagnostics[0].span is not None
+
+
+@pytest.mark.parametrize("extent", ["n", "(n < 5 ? n : 5)", "2 * n"])
+@pytest.mark.parametrize("call", ["broadcast_to(%x, shape=[{}, 3])", "cumsum(broadcast_to(%x, shape=[2, {}]), axis=1)"])
+def test_formulas_among_attributes_that_records_hold_otherwise(call: str, extent: str) -> None:
+    text = f'#[version = "0.0.5"]\n#[lengths = "1<=n<=16"]\ndef @main(%x: Tensor[(1), float32]) {{ {call.format(extent)} }}'
+    module = irtool.infer_types(irtool.parse(text))
+    printed = irtool.to_text(module)
+    assert f"{extent}" in printed and irtool.to_text(irtool.infer_types(irtool.parse(printed))) == printed
+    assert irtool.structural_equal(irtool.parse(printed), module)
