@@ -62,9 +62,15 @@ class _Scheduler:
                 stmts.append(self._stage(number, forms[number]))
                 number += 1
                 continue
+            before = len(self.choices), len(self.buffers)
             copy = self._stage(number, banded.copy, trace)
-            stmts.append(banded.assemble(copy, self._stage(number + 1, banded.reader)))
-            self.buffers = [banded.buffer if b is banded.whole else b for b in self.buffers]
+            nest = banded.assemble(copy, self._stage(number + 1, banded.reader))
+            if nest is None:
+                del self.choices[before[0] :], self.work[before[0] :], self.buffers[before[1] :]
+                stmts += [self._stage(k, forms[k]) for k in (number, number + 1)]
+            else:
+                stmts.append(nest)
+                self.buffers = [banded.buffer if b is banded.whole else b for b in self.buffers]
             number += 2
         return stmts
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from ...symbolic_int import bound, estimate, is_known
 from ...tir.dtypes import itemsize
 from ...tir.expr import Const, Expr, Load, Var, substitute
-from ...tir.stmt import Buffer, For, Scope, Stmt, Store, seq
+from ...tir.stmt import Buffer, For, If, Scope, Stmt, Store, pre_order, rewrite_stmt, seq
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads, simplifier
 from ..core.forms import Map, Reduction, substituted
@@ -74,17 +74,20 @@ def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | No
 
 
 def _divisors(extent: int) -> list[int]:
-    """The divisors of an extent; of one that only the run knows, powers of two that divide it at all lengths. Bands of single rows were
-    measured to take up to a fifth longer."""
+    """The divisors of an extent; of one that only the run knows, powers of two, if possible such that divide it at all lengths. Bands of
+    single rows were measured to take up to a fifth longer."""
     if is_known(extent):
         return proper_divisors(extent)
-    return [n for n in (1 << k for k in range(1, 6)) if extent % n == 0 and 2 * n <= bound(extent)]
+    powers = [n for n in (1 << k for k in range(1, 6)) if 2 * n <= bound(extent)]
+    return [n for n in powers if extent % n == 0] or powers
 
 
 def find_band(copy: Map, reader: Reduction, loop: int, rows: int) -> Band | None:
-    """The copy cut for `rows` steps of a loop of its reader, which they must divide; None if it cannot be cut along that loop."""
+    """The copy cut for `rows` steps of a loop of its reader, which they must divide if it is a number; None if it cannot be cut along that
+    loop."""
     read = _only_read(copy, reader)
-    if read is None or rows < 1 or reader.loops[loop][1] % rows:
+    extent = reader.loops[loop][1]
+    if read is None or rows < 1 or (is_known(extent) and extent % rows):
         return None
     return next((x.band(rows) for x in _rows(copy, reader, read) if x.loop == loop), None)
 
@@ -138,8 +141,36 @@ def _is_split(b: Buffer, axis: int) -> bool:
 
 
 @dataclass(frozen=True)
+class _Limit:
+    """The limit of the rows of a band: `var` counts them from the row `first` on, of `extent` in all. They are stored to `targets`."""
+
+    var: Var
+    first: Expr
+    extent: int
+    targets: frozenset[Buffer]
+
+    def on(self, nest: Stmt) -> Stmt | None:
+        """The nest without steps for other rows; None if some of its stores are in no loop over the rows of the band."""
+        loops: list[For] = []
+
+        def change(s: Stmt) -> Stmt:
+            if not isinstance(s, For) or s.var is not self.var:
+                return s
+            loops.append(s)
+            inside = If(self.first + self.var < self.extent, s.body)
+            return For(s.var, s.extent, inside, s.kind, s.unroll)
+
+        result = rewrite_stmt(nest, change)
+        return result if sum(map(self._stores, loops)) == self._stores(nest) else None
+
+    def _stores(self, nest: Stmt) -> int:
+        return sum(1 for s in pre_order(nest) if isinstance(s, Store) and s.buffer in self.targets)
+
+
+@dataclass(frozen=True)
 class Banded:
-    """A copy and its reader, cut into bands: `outer` runs over `count` bands; `buffer` has one band of the buffer `whole`."""
+    """A copy and its reader, cut into bands: `outer` runs over `count` bands; `buffer` has one band of the buffer `whole`. With `limits`, for
+    the copy and for the reader, the last band may have fewer rows than others."""
 
     outer: Var
     count: int
@@ -147,10 +178,14 @@ class Banded:
     buffer: Buffer
     copy: Map
     reader: Reduction
+    limits: tuple[_Limit, ...] = ()
 
-    def assemble(self, copy: Stmt, reader: Stmt) -> Stmt:
-        """The loop over bands around the two scheduled nests."""
-        return For(self.outer, self.count, seq([copy, reader]))
+    def assemble(self, copy: Stmt, reader: Stmt) -> Stmt | None:
+        """The loop over bands around the two scheduled nests; None if their schedules split the loops over the rows of a shorter band."""
+        nests: list[Stmt | None] = [copy, reader]
+        if self.limits:
+            nests = [limit.on(nest) for limit, nest in zip(self.limits, (copy, reader), strict=True)]
+        return For(self.outer, self.count, seq([n for n in nests if n is not None])) if None not in nests else None
 
 
 def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
@@ -181,7 +216,13 @@ def cut(copy: Map, reader: Reduction, band: Band) -> Banded:
     assert read is not None
     of_whole = [substitute(i, place) for i in read.indices]
     of_band = Load(new, tuple(i - first if n == band.axis else i for n, i in enumerate(of_whole)))
-    count = extent // band.rows
+    count = -(-extent // band.rows)
+    limits: tuple[_Limit, ...] = ()
+    if not is_known(extent) and extent % band.rows != 0:
+        limits = (
+            _Limit(copy_row, first, old.shape[band.axis], frozenset([new])),
+            _Limit(inside, outer * band.rows, extent, frozenset(s.buffer for s in reader.stores)),
+        )
     new_loops = tuple((inside, band.rows) if v is y else (v, n) for v, n in reader.loops)
     banded = substituted(reader, {**place, read: of_band}, ((outer, count), *new_loops))
-    return Banded(outer, count, old, new, new_copy, replace(banded, loops=new_loops))
+    return Banded(outer, count, old, new, new_copy, replace(banded, loops=new_loops), limits)
