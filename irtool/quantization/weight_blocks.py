@@ -225,11 +225,25 @@ def _in_integers(layer: BlockLayer, data: Expr, quantized: dict[tuple[Expr, int]
     numbers, scale, zero = weights.args
     if weights.attrs.axis % 2 == 0:  # type: ignore[union-attr]  # as above; the columns of a matrix have the blocks
         numbers, scale, zero = (_transposed(c) for c in (numbers, scale, zero))
+    numbers, zero = _unsigned(numbers, zero)
     product = call(
         "qnn.dense_blocks", TupleGetItem(q, 0), TupleGetItem(q, 1), numbers, scale, zero, block_size=size, span=e.span
     )
     out = dtype_of(e)
     return product if out == "float32" else call("cast", product, dtype=out, span=e.span)
+
+
+def _unsigned(numbers: Expr, zero: Expr) -> tuple[Expr, Expr]:
+    """Weights of 4 bits without a sign, as dot-product instructions take them, and their zero in a byte; others as they are."""
+    if not isinstance(numbers, Constant) or numbers.dtype not in ("int4", "uint4") or not isinstance(zero, Constant):
+        return numbers, zero
+    shift = 8 if numbers.dtype == "int4" else 0
+    zeros = np.asarray(zero.data.astype(np.int32) + shift)  # type: ignore[union-attr]  # the data is there
+    least, most = int(zeros.min(initial=0)), int(zeros.max(initial=0))
+    stored = zeros if not zeros.ndim or least < 0 or most > 255 else zeros.astype(np.uint8)
+    if shift:
+        numbers = Constant((numbers.data.astype(np.int8) + shift).astype(np.uint8), "uint4", None, numbers.span)  # type: ignore[union-attr]  # as above
+    return numbers, Constant(stored, str(stored.dtype), None, zero.span)
 
 
 def _transposed(c: Expr) -> Expr:

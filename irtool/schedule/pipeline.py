@@ -27,6 +27,7 @@ from .graph.fuse_row_loops import fuse_row_loops
 from .graph.keep_tails import keep_tails
 from .graph.kernel import schedule_kernel
 from .graph.materialize_views import materialize_views
+from .graph.merge_block_sums import merge_block_sums
 from .graph.read_copies import read_copies_in_place
 from .graph.read_packed import read_packed_weights
 from .graph.share_kernels import share_kernels
@@ -39,6 +40,7 @@ from .graph.transpose_operands import transpose_operands
 from .graph.truth_values import reduce_as_integers
 from .graph.widen_float16 import widen_float16
 from .instructions.elide_packing import elide_packing
+from .instructions.packed_words import tensorize_packed_weights
 from .instructions.store_shifted_bytes import store_shifted_bytes
 from .instructions.tensorize import tensorize_products
 from .layouts.stage import assign_layouts, row_major_slots
@@ -190,9 +192,23 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         once=True,
     ),
     ProgramStage(
+        "TensorizePackedWeights",
+        "packs weights of 4 bits into words of eight, which a shift and a mask unpack for dot-product instructions; runs before layouts",
+        tensorize_packed_weights,
+        vectors=True,
+        once=True,
+    ),
+    ProgramStage(
         "TensorizeProducts",
         "packs operands of 8-bit products into words of four, of bfloat16 products into words of two, for dot-product instructions; runs before layouts, which apply to words",
         tensorize_products,
+        once=True,
+    ),
+    ProgramStage(
+        "MergeBlockSums",
+        "merges sums of products of bytes with the sum that reads them block by block, without memory for the blocks; runs before layouts",
+        _each_kernel(merge_block_sums),
+        vectors=True,
         once=True,
     ),
     ProgramStage(

@@ -31,6 +31,12 @@ ROWS = 2
 TILE = 16
 """Rows of a matrix tile, and words of one of them."""
 
+LARGEST = 255
+"""The largest magnitude of a number of 8 bits."""
+
+LOW_BITS = 0x0F0F0F0F
+"""The low 4 bits of the bytes of a word."""
+
 PACK = "pack4"
 PACK_LONG = "pack8"
 
@@ -41,7 +47,7 @@ _SIGNS = {("uint8", "int8"): "u8s8", ("int8", "int8"): "s8s8", ("uint8", "uint8"
 
 NARROW = f"dot{STEPS}_u8s7"
 """`dot4_u8s8` of a second operand whose first two numbers, and last two, are such that sums of two products fit into 16 bits: positive ones
-add up to 128 at most, and so do negative ones. Constant weights may be known to be so."""
+add up to 128 at most, and so do negative ones; or of a first operand of at most 15. Constant weights may be known to be so, and those of 4 bits are."""
 
 DOTS = {**{f"dot{STEPS}_{name}": pair for pair, name in _SIGNS.items()}, NARROW: ("uint8", "int8")}
 """The dtypes of the operands' numbers, by the function's name."""

@@ -133,7 +133,7 @@ def test_layers_share_quantized_data_and_packed_weights_stay() -> None:
     text = irtool.to_text(result)
     assert text.count("qnn.quantize_blocks") == 1 and text.count("qnn.dense_blocks") == 2
     assert report.left == {"batch_matmul_0": "its weights are in floating point"}
-    assert [dtype_name(a) for a in params.values()].count("int4") == 3
+    assert [dtype_name(a) for a in params.values()].count("uint4") == 2
     data = RNG.standard_normal((3, 40)).astype("float16")
     for exact, actual in zip(
         irtool.evaluate(module, [data]), irtool.evaluate(result, {"x": data, **params}), strict=True

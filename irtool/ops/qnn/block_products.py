@@ -123,8 +123,8 @@ class DenseBlocks(Operator):
     """The product of data `(…, K)` and weights `(units, K)` in integers, block by block along `K`: `(…, units)` in float32.
 
     A block adds `float32(sum of data * (weight - zero)) * (data_scale * weight_scale)`, where the sum is exact, and blocks are added in
-    order. Data are as `qnn.quantize_blocks` gives them, weights as `qnn.dequantize_blocks` takes them, with integer zeros: one number, or
-    one for each block.
+    order. Data are as `qnn.quantize_blocks` gives them, weights as `qnn.dequantize_blocks` takes them, with integer zeros of 8 or 32 bits: one
+    number, or one for each block.
     """
 
     folds = False
@@ -157,7 +157,7 @@ class DenseBlocks(Operator):
         ):
             require_dtype(t, dtypes, what)
         require_dtype(scale, REAL, names[3])
-        require_dtype(zero, (weight.dtype, "int32"), names[4])
+        require_dtype(zero, ("int8", "uint8", "int32"), names[4])
         if not data.shape or len(weight.shape) != 2:
             raise RelationError(f"the data have rank 1 or more, and the weights rank 2: {data} and {weight}")
         require_compatible(data.shape[-1], weight.shape[1], "K of the data and of the weights")
@@ -218,7 +218,8 @@ class DenseBlocks(Operator):
         def element(*i: Any) -> Any:
             *row, n = i
             offset = te.cast(zero[n, b] if zero.ndim else zero[()], "int32")
-            whole = products[(*row, n, b)] - sums[(*row, b)] * offset
+            # The sums come first, so that the products are computed beside the blocks that read them.
+            whole = te.const(0, "int32") - sums[(*row, b)] * offset + products[(*row, n, b)]
             return te.sum(te.cast(whole, "float32") * (data_scale[(*row, b)] * te.cast(scale[n, b], "float32")), axis=b)
 
         return te.compute(out_type.shape, element, name="dense_blocks", tag="dense")

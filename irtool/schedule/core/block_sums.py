@@ -138,7 +138,7 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     place = block * steps + step if steps != 1 else block
     body = substitute_stmt(loop.body, {loop.var: place})
     inner = For(step, steps, body, SERIAL) if steps != 1 else body
-    blocks = For(block, count, with_parts(inner, sums, lambda _, part: part), SERIAL)
+    blocks = For(block, count, with_parts(inner, parts_of(sums), lambda _, part: part), SERIAL)
     nested = _in_blocks(blocks, dict.fromkeys(sums, 1)) if bound(count) > LONGEST else blocks
     rest = extent - count * steps
     if rest == 0:
@@ -147,21 +147,36 @@ def _in_blocks(loop: For, sums: Mapping[Buffer, int]) -> Stmt:
     return seq([nested, For(last, rest, substitute_stmt(loop.body, {loop.var: last + count * steps}), SERIAL)])
 
 
-def with_parts(body: Stmt, sums: Iterable[Buffer], term: Callable[[Buffer, Load], Expr]) -> Stmt:
-    """A statement that adds to sums, with parts of its own that begin at zero: behind it, each element of a sum gets `term(sum, part)`."""
-    parts = {b: b.replace(name=f"{b.name}_part") for b in sums}
+def with_parts(
+    body: Stmt,
+    parts: Mapping[Buffer, Buffer],
+    term: Callable[[Buffer, Load], Expr],
+    first: Callable[[Buffer, tuple[Expr, ...]], Expr] | None = None,
+) -> Stmt:
+    """A statement that adds to sums, with a part for each: behind it, each element of a sum gets `term(sum, part)`.
 
-    def zero(part: Buffer) -> Stmt:
-        return _for_each_element(part, lambda i: Store(part, i, const(0.0, part.dtype)))
+    Parts begin at zero, or at `first(sum, indices)`.
+    """
+
+    def begin(b: Buffer, part: Buffer) -> Stmt:
+        return _for_each_element(
+            part, lambda i: Store(part, i, const(0.0, part.dtype) if first is None else first(b, i))
+        )
 
     def join(b: Buffer, part: Buffer) -> Stmt:
         return _for_each_element(b, lambda i: Store(b, i, Load(b, i) + term(b, Load(part, i))))
 
     joined = [join(b, p) for b, p in parts.items()]
-    whole: Stmt = seq([*map(zero, parts.values()), replace_buffers(body, parts), *joined])
+    beginnings = [begin(b, p) for b, p in parts.items()]
+    whole: Stmt = seq([*beginnings, replace_buffers(body, dict(parts)), *joined])
     for p in parts.values():
         whole = Allocate(p, whole)
     return whole
+
+
+def parts_of(sums: Iterable[Buffer]) -> dict[Buffer, Buffer]:
+    """A part of the sum's own dtype for each of some sums."""
+    return {b: b.replace(name=f"{b.name}_part") for b in sums}
 
 
 def _for_each_element(b: Buffer, store: Callable[[tuple[Expr, ...]], Stmt]) -> Stmt:

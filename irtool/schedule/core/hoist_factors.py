@@ -8,6 +8,13 @@
 The part has registers of its own: where accumulators fill the registers, as in tiles of many rows, each factor is read and multiplied for many
 results anyway, and stays where it is. The rewrite applies to the loops of every strategy. Rounding differs: products of a term are not rounded with the
 factor.
+
+Terms that are converted sums of products of bytes have a part in integers, however many registers that takes: it is exact, and converted once.
+What the first term alone has is the first value of the part:
+
+    acc[n] += float(dot4(x[b, j], w[n, b, j]) + (-c[b] if j == 0 else 0)) * s[n, b]  ⇒   part[n] = -c[b]
+                                                                                       for j: part[n] += dot4(x[b, j], w[n, b, j])
+                                                                                       acc[n] += float(part[n]) * s[n, b]
 """
 
 from __future__ import annotations
@@ -18,7 +25,8 @@ from dataclasses import dataclass
 
 from ...symbolic_int import bound
 from ...tir.dtypes import itemsize
-from ...tir.expr import Const, Expr, Load, Var, const, post_order, substitute
+from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Select, Var, const, post_order, substitute
+from ...tir.int8_dot import ALL_DOTS, LARGEST, steps_of
 from ...tir.interning import Interner
 from ...tir.kernel import Kernel
 from ...tir.stmt import (
@@ -57,12 +65,21 @@ class _Sum:
         factor: the factor that all of them share, in terms of `place`.
         place: variables that stand for the indices of an element.
         stores: the updates with the terms that remain.
+        is_whole: the terms are integers, of which the sum is converted.
+        first: the value with which the part begins, in terms of `place`.
     """
 
     terms: int
     factor: Expr
     place: tuple[Expr, ...]
     stores: dict[Store, Expr]
+    is_whole: bool
+    first: Expr
+
+    def at(self, indices: Sequence[Expr], e: Expr) -> Expr:
+        """An expression in terms of `place` at the indices of an element."""
+        values: dict[Expr, Expr] = {v: i for v, i in zip(self.place, indices, strict=True) if isinstance(v, Var)}
+        return substitute(e, values)
 
 
 def _changed(s: Stmt, target: VectorTarget) -> Stmt:
@@ -74,21 +91,28 @@ def _changed(s: Stmt, target: VectorTarget) -> Stmt:
     ):
         return s
     sums = _sums(s)
-    if not sums or _registers(sums, target) + TOGETHER > target.registers:
+    is_whole = any(one.is_whole for one in sums.values())
+    if not sums or (not is_whole and _registers(sums, target) + TOGETHER > target.registers):
         return s
     remaining = {store: rest for one in sums.values() for store, rest in one.stores.items()}
+
+    parts = {b: b.replace(name=f"{b.name}_part", dtype="int32" if one.is_whole else b.dtype) for b, one in sums.items()}
 
     def without_factor(x: Stmt) -> Stmt:
         if not isinstance(x, Store) or x not in remaining:
             return x
-        return Store(x.buffer, x.indices, Load(x.buffer, x.indices) + remaining[x])
+        part = parts[x.buffer]
+        return Store(part, x.indices, Load(part, x.indices) + remaining[x])
 
     def scaled(b: Buffer, part: Load) -> Expr:
         one = sums[b]
-        values: dict[Expr, Expr] = {v: i for v, i in zip(one.place, part.indices, strict=True) if isinstance(v, Var)}
-        return part * substitute(one.factor, values)
+        value = Cast(part, b.dtype) if one.is_whole else part
+        return value * one.at(part.indices, one.factor)
 
-    return For(s.var, s.extent, with_parts(rewrite_stmt(s.body, without_factor), sums, scaled), s.kind)
+    body = with_parts(
+        rewrite_stmt(s.body, without_factor), parts, scaled, lambda b, indices: sums[b].at(indices, sums[b].first)
+    )
+    return For(s.var, s.extent, body, s.kind)
 
 
 def _registers(sums: dict[Buffer, _Sum], target: VectorTarget) -> int:
@@ -141,11 +165,10 @@ def _sum(b: Buffer, stores: Sequence[tuple[Store, tuple[tuple[Var, int], ...]]],
         each[s] = factors, values
         shared = {intern(substitute(f, values)): None for f in factors if _is_shared(f, moving, outer)}
         common = list(shared) if common is None else [f for f in common if f in shared]
-    if not common or terms < 2 * TOGETHER:
-        return None
     remaining: dict[Store, Expr] = {}
+    whole: list[_Whole | None] = []
     for s, (factors, values) in each.items():
-        left = set(common)
+        left = set(common or ())
         rest: list[Expr] = []
         for f in factors:
             named = intern(substitute(f, values))
@@ -156,7 +179,66 @@ def _sum(b: Buffer, stores: Sequence[tuple[Store, tuple[tuple[Var, int], ...]]],
         if not rest:
             return None
         remaining[s] = _product(rest)
-    return _Sum(terms, _product(common), place, remaining)
+        whole.append(_whole(rest, outer) if len(rest) == 1 else None)
+    firsts = {
+        intern(substitute(x.first, values)): None
+        for x, (_, values) in zip(whole, each.values(), strict=True)
+        if x is not None and x.first is not None
+    }
+    if not common:
+        return None
+    if whole and all(x is not None and terms * x.most < 1 << 31 for x in whole) and len(firsts) <= 1:
+        terms_of = {s: x.term for s, x in zip(each, whole, strict=True) if x is not None}
+        return _Sum(terms, _product(common), place, terms_of, True, next(iter(firsts), const(0)))
+    if terms < 2 * TOGETHER or b.dtype not in ("float32", "float64"):
+        return None
+    return _Sum(terms, _product(common), place, remaining, False, const(0.0, b.dtype))
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A converted sum of products of bytes.
+
+    Attributes:
+        term: the sum.
+        most: its largest magnitude.
+        first: what the first term of a block has besides; None for another term.
+    """
+
+    term: Expr
+    most: int
+    first: Expr | None
+
+
+def _whole(factors: Sequence[Expr], outer: Var) -> _Whole | None:
+    """The sum of products of bytes that the only factor converts; None for another factor."""
+    (e,) = factors
+    if not isinstance(e, Cast) or e.value.dtype != "int32":
+        return None
+    value: Expr = e.value
+    first: Expr | None = None
+    if isinstance(value, Binary) and value.op == "+" and isinstance(value.b, Select):
+        once = value.b
+        if not isinstance(once.other, Const) or once.other.value != 0 or outer not in set(post_order(once.then)):
+            return None
+        value, first = value.a, once.then
+    most = largest_product(value)
+    return _Whole(value, most, first) if most else None
+
+
+def largest_product(e: Expr) -> int:
+    """The largest magnitude of a product of two bytes, or of a sum of such products that an instruction computes; 0 for other expressions."""
+    if isinstance(e, Call) and e.name in ALL_DOTS:
+        return steps_of(e.name) * LARGEST * LARGEST
+    is_product = isinstance(e, Binary) and e.op == "*" and e.dtype == "int32"
+    return LARGEST * LARGEST if is_product and _is_byte(e.a) and _is_byte(e.b) else 0  # type: ignore[attr-defined]  # a product's
+
+
+def _is_byte(e: Expr) -> bool:
+    """True for a byte that is widened, and for a part of its bits."""
+    if isinstance(e, Binary) and e.op == "&":
+        return isinstance(e.b, Const) and 0 <= e.b.value <= LARGEST
+    return isinstance(e, Cast) and e.value.dtype in ("int8", "uint8")
 
 
 def _is_shared(f: Expr, moving: set[Var], outer: Var) -> bool:

@@ -19,6 +19,7 @@ from ...tir.vector_target import VectorTarget
 from ..core.affine import coefficients, depends, moves, offsets, operands, product_factors, simplifier, stride, summand
 from ..core.float16_lanes import accumulator_lanes
 from ..core.forms import Loop, Reduction, substituted
+from ..core.hoist_factors import largest_product
 from .machine import (
     CACHE_WAY,
     CROWDED_STORE,
@@ -62,6 +63,8 @@ def choose_register_tile(
 
     `again`: results may be computed twice. `gathered`: vectors may be assembled from elements with any stride.
     """
+    if has_whole_parts(r):
+        target = replace(target, registers=max(4, target.registers // 2))
     lanes = accumulator_lanes(r, target)
     if lanes < 2 or r.acc.dtype not in ("float32", "float64", "float16", "bfloat16", "int32", "int8", "uint8"):
         return None
@@ -166,6 +169,16 @@ def _vector_reads(split: Reduction, inner: Var, target: VectorTarget, gathered: 
 def _ends_in_half(extent: int, lanes: int, target: VectorTarget) -> bool:
     """True if half a vector remains behind whole ones, and takes half their time."""
     return is_known(extent) and extent > lanes and extent % lanes * 2 == lanes and target.halves_vectors
+
+
+def has_whole_parts(r: Reduction) -> bool:
+    """True for sums of floats whose terms are converted sums of products of bytes: these have registers of their own (`HoistFactors`)."""
+    added = summand(r)
+    if not is_float(r.acc.dtype) or added is None:
+        return False
+    converted = [e.value for e in product_factors(added) if isinstance(e, Cast) and e.value.dtype == "int32"]
+    terms = [e.a if isinstance(e, Binary) and e.op == "+" else e for e in converted]
+    return any(largest_product(e) for e in terms)
 
 
 def operations_of_unpacking(r: Reduction, v: Var) -> int:

@@ -1,0 +1,89 @@
+"""Products of integers in blocks: the bits of their definition from every instruction, without memory for the blocks."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irtool
+from irtool.ir import Constant, Function, Module, TensorType, Tuple, TupleGetItem, Var
+from irtool.ops.base import call
+from irtool.schedule.instructions.packed_words import pack_words
+
+RNG = np.random.default_rng(5)
+RANGES = {"int4": (-8, 8), "uint4": (0, 16), "int8": (-128, 128), "uint8": (0, 256)}
+needs_clang = pytest.mark.skipif(shutil.which("clang") is None, reason="no clang")
+
+
+def network(
+    rows: int, units: int, k: int, block: int, dtype: str, zeros: bool = False
+) -> tuple[Module, dict[str, Any]]:
+    """A product of quantized data, and its inputs; `zeros`: one for each block."""
+    low, high = RANGES[dtype]
+    stored = "uint8" if dtype.startswith("u") else "int8"
+    weights = RNG.integers(low, high, (units, k)).astype(stored)
+    scales = RNG.uniform(0.01, 0.02, (units, -(-k // block))).astype("float16")
+    zero = Constant(RNG.integers(low, high, scales.shape).astype(stored)) if zeros else Constant(np.asarray(3, "int32"))
+    x = Var("x", TensorType((rows, k), "float32"))
+    q = call("qnn.quantize_blocks", x, block_size=block)
+    fields = TupleGetItem(q, 0), TupleGetItem(q, 1)
+    y = call("qnn.dense_blocks", *fields, Constant(weights, dtype), Constant(scales), zero, block_size=block)
+    module = irtool.infer_types(Module({"main": Function((x,), Tuple((y, fields[1])))}))
+    return module, {"x": RNG.standard_normal((rows, k)).astype("float32")}
+
+
+def check(module: Module, inputs: dict[str, Any], **options: Any) -> Any:
+    """Asserts that a build gives the bits of the interpreter; the artifact."""
+    artifact = irtool.build(module, math="strict", cflags="-O1", **options)
+    for actual, expected in zip(artifact.run(inputs), irtool.evaluate(module, inputs), strict=True):
+        np.testing.assert_array_equal(actual, expected)
+    return artifact
+
+
+CASES = {
+    "one row": (1, 96, 128, 32, "uint4", False),
+    "several rows": (7, 64, 96, 32, "uint4", False),
+    "zeros of blocks": (3, 48, 64, 16, "uint4", True),
+    "blocks of a word": (2, 32, 40, 8, "uint4", True),
+    "blocks that no word divides": (2, 32, 36, 12, "uint4", False),
+    "a shorter block": (2, 32, 50, 16, "uint4", False),
+    "few columns": (4, 5, 64, 32, "uint4", False),
+    "signed weights of 4 bits": (3, 32, 64, 32, "int4", True),
+    "bytes": (2, 64, 128, 32, "int8", False),
+    "unsigned bytes, zeros of blocks": (5, 32, 64, 16, "uint8", True),
+    "long blocks": (1, 32, 512, 256, "uint8", False),
+}
+
+
+@pytest.mark.parametrize("target", ["c", pytest.param("llvm", marks=needs_clang)])
+@pytest.mark.parametrize("case", CASES)
+def test_bits(case: str, target: str) -> None:
+    check(*network(*CASES[case]), target=target)
+
+
+@pytest.mark.parametrize("mcpu", ["none", "x86-64", "x86-64-v3", "x86-64-v4"])
+def test_bits_of_processors_with_other_instructions(mcpu: str) -> None:
+    if mcpu != "none" and platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("another processor")
+    for dtype in ("uint4", "int8"):
+        check(*network(3, 48, 64, 32, dtype), mcpu=mcpu)
+
+
+def test_blocks_have_no_memory() -> None:
+    rows, units, k, block = 16, 256, 512, 32
+    for dtype in ("uint4", "int8"):
+        artifact = check(*network(rows, units, k, block, dtype))
+        assert artifact.arena_bytes < 4 * rows * units * (k // block) // 4
+
+
+def test_words_hold_eight_neighbours() -> None:
+    numbers = RNG.integers(0, 16, (3, 24)).astype("uint8")
+    words = pack_words(numbers[:, ::2] | numbers[:, 1::2] << 4).view("uint32")
+    assert words.shape == (3, 3)
+    for row, word, place in np.ndindex(3, 3, 8):
+        shift = 8 * (place % 4) + 4 * (place // 4)
+        assert words[row, word] >> shift & 15 == numbers[row, 8 * word + place]
