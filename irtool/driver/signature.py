@@ -45,7 +45,8 @@ class Signature:
         ]
         self._new_arrays = [] if symbols_of_step(function) else [new_arrays(*s) for s in self.stored]
         self._ndarray = np.ndarray
-        self._is_one_array = self._structure is None and self._dtypes[0] != "bfloat16" and not self._shape_of
+        is_plain = self._structure is None and not self._shape_of and function.values is None
+        self._is_one_array = is_plain and self._dtypes[0] != "bfloat16"
         """True if the result is an array as the library stores it."""
         self.values = function.values
         """The handles among parameters and results; None if all are tensors."""
