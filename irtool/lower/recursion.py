@@ -7,7 +7,8 @@
                           body 1: t = r; pop n; r = g(n, t); resume
                           body 2: pop; result = r }
 
-A frame holds the values that steps after the call read, and the number of the body with these steps. All functions that reach each other
+A frame holds the values that steps after the call read, and the number of the body with these steps. Extents that follow from values are set
+again after the call, from tensors in the frame. All functions that reach each other
 are bodies of one loop, so that C's stack does not grow. Calls that a function ends with push nothing: see `loops` for functions with no
 other calls of themselves.
 """
@@ -31,6 +32,7 @@ from ..tir.program import (
     Fork,
     HostFunction,
     Loop,
+    SetLengths,
     Slot,
     Step,
     calls,
@@ -88,11 +90,8 @@ class _OnStack:
         names = [name, *(n for n in group if n != name)]
         self.number = {n: i for i, n in enumerate(names)}
         self.members = [functions[n] for n in names]
-        sets = next((m.name for m in self.members if m.lengths), "")
-        if sets:  # the frames do not keep them
-            raise IrError(
-                f"@{sets} calls itself and goes on after that, and extents in it follow from values", code=DynamicShape
-            )
+        for m in self.members:
+            _require_lengths_on_all_ways(m)
         self.ends = ends
         self.places: dict[Slot, Slot] = {}
         self.params: dict[Slot, Slot] = {}
@@ -123,7 +122,7 @@ class _OnStack:
 
     def build(self) -> HostFunction:
         for n, m in enumerate(self.members):
-            self.bodies[n] = trampoline(self._emit(m.body, None, n))
+            self.bodies[n] = trampoline(self._emit(m.body, None, n, []))
         last = self._body_after(0)
         copies = [CopySlot(s, r) for s, r in zip(self.results[0], self.start.results, strict=True)]
         self.bodies[last] = [*copies, Pop([])]
@@ -134,7 +133,8 @@ class _OnStack:
             state.update(body)
         f = self.start
         begin: list[Step] = [CopySlot(p, self.params[p]) for p in f.params if p in self.params]
-        return replace(f, body=[*begin, Push([], last), Loop(self.bodies, list(state))])
+        lengths = tuple(dict.fromkeys(s for m in self.members for s in m.lengths))
+        return replace(f, body=[*begin, Push([], last), Loop(self.bodies, list(state))], lengths=lengths)
 
     # -- bodies --------------------------------------------------------------------------------------------------------
 
@@ -146,10 +146,14 @@ class _OnStack:
         self.needed[number] = {}
         return number
 
-    def _emit(self, body: Sequence[Step], then: int | None, owner: int) -> Emitted:
-        """The steps, with the way to the body `then` at the end, or out of the function."""
+    def _emit(self, body: Sequence[Step], then: int | None, owner: int, lengths: Sequence[SetLengths]) -> Emitted:
+        """The steps, with the way to the body `then` at the end, or out of the function. `lengths` are set before them: bodies that other
+        calls have run before set them again, from the tensors in their frame."""
         out: list[Step] = []
+        set_before = list(lengths)
         for n, s in enumerate(body):
+            if isinstance(s, SetLengths):
+                set_before.append(s)
             if isinstance(s, CallFunction) and s.function in self.number:
                 callee = self.number[s.function]
                 arguments = self._arguments(s, callee)
@@ -159,7 +163,8 @@ class _OnStack:
                 sources = {self._place(t): r for t, r in zip(s.outputs, self.results[callee], strict=True)}
                 moves = parallel_moves(sources)
                 self.outputs[after] = set(sources)
-                self.bodies[after] = [*moves, Pop([]), *(yield self._emit(body[n + 1 :], then, owner))]
+                behind = yield self._emit(body[n + 1 :], then, owner, set_before)
+                self.bodies[after] = [*moves, Pop([]), *self._again(set_before), *behind]
                 return [*out, Push([], after), *arguments, Again(callee)]
             if isinstance(s, Fork) and self._calls_inside(s):
                 rest = then
@@ -167,13 +172,17 @@ class _OnStack:
                     self.bodies.append([])
                     self.owners.append(owner)
                     rest = len(self.bodies) - 1
-                    self.bodies[rest] = yield self._emit(body[n + 1 :], then, owner)
+                    behind = yield self._emit(body[n + 1 :], then, owner, set_before)
+                    self.bodies[rest] = [*self._again(set_before), *behind]
                 arms = []
                 for arm in s.arms:
-                    arms.append((yield self._emit(arm, rest, owner)))
+                    arms.append((yield self._emit(arm, rest, owner, set_before)))
                 return [*out, s.elsewhere(self._place, arms)]
             out.append((yield self._copied(s)))
         return [*out, Resume() if then is None else Again(then)]
+
+    def _again(self, lengths: Sequence[SetLengths]) -> list[Step]:
+        return [step_elsewhere(s, self._place) for s in lengths]
 
     def _copied(self, s: Step) -> Generator[Any, Any, Step]:
         if not isinstance(s, Fork):
@@ -263,6 +272,20 @@ class _OnStack:
                         s.inputs = list(self.results[self.owners[n]])
                     if isinstance(s, CopySlot):
                         assigned.add(s.target)
+
+
+def _require_lengths_on_all_ways(f: HostFunction) -> None:
+    """Raises IrError for a function in which the arms of a branch set a length that steps behind the branch have: which arm's tensor has its
+    value is not known behind a call."""
+    branches = (s for s in steps(f.body) if isinstance(s, Fork) and len(s.arms) > 1)
+    for s in branches:
+        if set.intersection(
+            *({x for t in steps(arm) if isinstance(t, SetLengths) for x in t.symbols} for arm in s.arms)
+        ):
+            raise IrError(
+                f"@{f.name} calls itself and goes on after that, and extents in it follow from the arms of a branch",
+                code=DynamicShape,
+            )
 
 
 def _own(slots: Iterable[Slot]) -> dict[Slot, None]:

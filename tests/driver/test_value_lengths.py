@@ -208,11 +208,33 @@ def test_loops_set_lengths_in_each_turn() -> None:
         np.testing.assert_allclose(artifact.run(inputs), irtool.evaluate(parse(text), inputs))
 
 
-def test_recursion_that_goes_on_with_a_length_is_refused() -> None:
-    """The call in it would give the length another value."""
-    again = 'add(@down(subtract(%i, 1), subtract(%x, 1f)), sum(cast(%p, dtype="float32")))'
+AFTER = {
+    "a sum": 'add(@down(subtract(%i, 1), subtract(%x, 1f)), sum(cast(%p, dtype="float32")))',
+    "two calls": """let %r = @down(subtract(%i, 1), subtract(%x, 1f)); let %s = @down(subtract(%i, 2), add(%x, 2f));
+      let %q = argwhere(less(%x, multiply(%r, 0.1f)));
+      add(add(%r, %s), add(sum(cast(%p, dtype="float32")), sum(cast(%q, dtype="float32"))))""",
+    "behind a branch": """let %r = if (greater(%i, 1)) {{ add(@down(subtract(%i, 1), subtract(%x, 1f)), sum(cast(%p, dtype="float32"))) }} else {{ 3f }};
+      add(%r, prod(cast(add(%p, 1), dtype="float32")))""",
+}
+
+
+@pytest.mark.parametrize("name", AFTER)
+@pytest.mark.parametrize("target", ["c", pytest.param("llvm", marks=needs_clang)])
+def test_recursion_goes_on_with_the_lengths_from_before_a_call(target: str, name: str) -> None:
+    module = parse(RECURSION.format(again=AFTER[name].replace("{{", "{").replace("}}", "}")))
+    artifact = irtool.build(module, target=target)
+    for depth in (0, 1, 2, 4):
+        for values in ([5, 1, 9, -2], [0, 0, 0, 0], [1, 2, 3, 4]):
+            inputs = [np.int32(depth), np.array(values, "float32")]
+            np.testing.assert_allclose(artifact.run(inputs), irtool.evaluate(module, inputs), rtol=1e-5)
+
+
+def test_recursion_that_goes_on_with_a_length_of_the_arms_of_a_branch_is_refused() -> None:
+    """A frame does not say which arm has set it."""
+    again = """let %q = if (greater(%i, 3)) { argwhere(less(%x, 1f)) } else { argwhere(less(%x, 2f)) };
+      add(@down(subtract(%i, 1), subtract(%x, 1f)), sum(cast(%q, dtype="float32")))"""
     with pytest.raises(
-        IrError, match="@down calls itself and goes on after that, and extents in it follow from values"
+        IrError, match="@down calls itself and goes on after that, and extents in it follow from the arms"
     ):
         irtool.build(parse(RECURSION.format(again=again)), emit="c")
 

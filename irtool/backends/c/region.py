@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ...symbolic_int import bound
 from ...tir.errors import REGION_ERROR, VALUES_FULL_ERROR
 from ...tir.program import Slot
 from ...tir.region import (
@@ -20,6 +21,7 @@ from ...tir.region import (
     frame_bytes,
     frame_fields,
 )
+from ..c_types import byte_count
 
 REGION = "region"
 """The name, within a function, of the region."""
@@ -73,7 +75,12 @@ def write_step(
         check = f"if (!irt_push({REGION}, {frame_bytes(s.inputs)}, {s.body})) return {REGION_ERROR};"
         return [check, *put(stack, frame_fields(s.inputs), s.inputs)]
     if isinstance(s, Pop):
-        return [*get(stack, frame_fields(s.outputs), s.outputs), f"{stack} += {frame_bytes(s.outputs)};"]
+        # Lengths have the values of the call: the tensors that give them others are in the frame too.
+        pairs = zip(frame_fields(s.outputs), s.outputs, strict=True)
+        taken = [
+            f"memcpy({place(x)}, {_plus(stack, f.offset)}, {byte_count(bound(x.resolve().nbytes))});" for f, x in pairs
+        ]
+        return [*taken, f"{stack} += {frame_bytes(s.outputs)};"]
     if isinstance(s, Give):
         return _give(s, place, collect[0])
     return [f"{next_body} = irt_next({REGION});", "continue;"]

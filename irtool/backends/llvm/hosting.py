@@ -63,10 +63,10 @@ class HostWriter:
         self.lengths = lengths
         self.own = ["region"] if in_region else []
         self.b = Builder("arena", "arena_end", "entry", *self.own, *(s.name for s in lengths))
-        self.region = RegionWriter(self.b, self._place, library, collect)
         self.places: dict[Slot, str] = {}
         self.set: dict[str, str] = {}
         """The addresses of lengths that the function sets."""
+        self.region = RegionWriter(self.b, self._place, library, collect, self.set)
 
     def write(self) -> list[str]:
         """The text of the function, which returns 0, or 1 for a workspace that is too small."""

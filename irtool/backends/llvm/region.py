@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
+from ...symbolic_int import bound
 from ...tir.errors import REGION_ERROR, VALUES_FULL_ERROR
 from ...tir.program import Slot
 from ...tir.region import (
@@ -54,7 +56,8 @@ def note_values(b: Builder, memory: str, values: str) -> None:
 
 
 class RegionWriter:
-    """Writes the steps of one function; `place` gives the operand of a slot's address."""
+    """Writes the steps of one function; `place` gives the operand of a slot's address, `lengths` are the addresses of lengths that the
+    function sets."""
 
     def __init__(
         self,
@@ -62,8 +65,10 @@ class RegionWriter:
         place: Callable[[Slot], str],
         library: Library,
         collect: tuple[str, bool] = ("", False),
+        lengths: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.b = b
+        self.lengths = lengths
         self.table, self.written = collect
         self.before = self.limit = ""
         self.place = place
@@ -105,7 +110,9 @@ class RegionWriter:
             self._give(s)
         elif isinstance(s, Pop):
             stack = self._number(_STACK)
-            self._get(stack, frame_fields(s.outputs), s.outputs)
+            # Lengths have the values of the call: the tensors that give them others are in the frame too.
+            for f, x in zip(frame_fields(s.outputs), s.outputs, strict=True):
+                self._copy(self.place(x), self._at(stack, f.offset), bound(x.resolve().nbytes))
             self._set(_STACK, self.b.value(f"add i64 {stack}, {frame_bytes(s.outputs)}"))
 
     def begin_turns(self) -> None:
@@ -226,13 +233,13 @@ class RegionWriter:
 
     def _put(self, handle: str, fields: Sequence[Field], slots: Sequence[Slot]) -> None:
         for f, x in zip(fields, slots):
-            self._copy(self._at(handle, f.offset), self.place(x), x)
+            self._copy(self._at(handle, f.offset), self.place(x), x.resolve().nbytes)
 
     def _get(self, handle: str, fields: Sequence[Field], slots: Sequence[Slot]) -> None:
         for f, x in zip(fields, slots):
-            self._copy(self.place(x), self._at(handle, f.offset), x)
+            self._copy(self.place(x), self._at(handle, f.offset), x.resolve().nbytes)
 
-    def _copy(self, target: str, source: str, slot: Slot) -> None:
+    def _copy(self, target: str, source: str, nbytes: int) -> None:
         self.library.outside(MEMCPY)
-        size = write_formula(self.b, slot.resolve().nbytes)
+        size = write_formula(self.b, nbytes, self.lengths)
         self.b.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")
