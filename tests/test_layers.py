@@ -23,6 +23,7 @@ LAYERS = [
         "did_you_mean",
         "extras",
         "deferred",
+        "array_blocks",
         "signals",
         "post_order",
         "gc_tuning",
@@ -62,6 +63,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {
     "selection": {"diagnostics", "post_order", "trampoline", "tir", "te", "schedule", "symbolic_int"},
     "schedule": {
+        "array_blocks",
         "did_you_mean",
         "post_order",
         "diagnostics",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..array_blocks import blocks
 from ..tir.program import Program
 
 _EXPONENTS = {"float32": ("uint32", 0x7F800000), "float64": ("uint64", 0x7FF << 52), "bfloat16": ("uint16", 0x7F80)}
@@ -34,10 +35,17 @@ def _flushed(data: Any, unsigned: str, exponent: int) -> tuple[Any, int]:
     """A copy with zeros for denormal numbers, and how many there were."""
     import numpy as np
 
-    bits = np.ascontiguousarray(data).view(unsigned)
-    small = (bits & bits.dtype.type(exponent)) == 0
-    sign = bits.dtype.type(1 << (8 * bits.itemsize - 1))
-    count = int(np.count_nonzero(small & ((bits & ~sign) != 0)))
+    dtype = np.dtype(unsigned).type
+    sign = dtype(1 << (8 * data.dtype.itemsize - 1))
+
+    def is_small(bits: Any) -> Any:
+        return (bits & dtype(exponent)) == 0
+
+    count = 0
+    for block in blocks(data):
+        bits = block.view(unsigned)
+        count += int(np.count_nonzero(is_small(bits) & ((bits & ~sign) != 0)))
     if not count:
         return data, 0
-    return np.where(small, bits & sign, bits).astype(bits.dtype).view(data.dtype).reshape(data.shape), count
+    bits = np.ascontiguousarray(data).view(unsigned)
+    return np.where(is_small(bits), bits & sign, bits).astype(dtype).view(data.dtype).reshape(data.shape), count

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..array_blocks import blocks
 from ..deferred import np
 from ..diagnostics import Diagnostic
 from .expr import Constant, MissingData
 from .mistakes import OddWeights
 from .module import Module
 from .walk import post_order
-
-_AT_ONCE = 1 << 20
-"""Elements that are looked at in one step, so that no copy of large weights is made."""
-
 
 _NAN = ("NaN", "NaNs")
 _INFINITY = ("infinity", "infinities")
@@ -57,10 +54,8 @@ def _describe(values: Any) -> str:
     if values.dtype.kind != "f" and values.dtype.name != "bfloat16":
         return ""
     nans = infinities = others = 0
-    flat = values.reshape(-1)
-    for start in range(0, flat.size, _AT_ONCE):
-        part = flat[start : start + _AT_ONCE]
-        part = part if part.dtype.kind == "f" else part.astype(np.float32)
+    for block in blocks(values):
+        part = block if block.dtype.kind == "f" else block.astype(np.float32)
         if np.isfinite(part).all():
             others += int(np.count_nonzero(part))
             continue

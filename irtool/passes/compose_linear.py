@@ -179,18 +179,18 @@ class _Composer:
             if inner is None or not inner.saved:
                 return None
             rest = len(known_extents(e)) - axis - 1
-            shift = (weight @ values.astype("float64")).reshape([-1] + [1] * rest)
+            shift = _product(weight, values).reshape([-1] + [1] * rest)
             return _Moved(call("add", inner.expr, array_constant(shift, bias.dtype)), True)
         return None
 
     def _into_layer(self, e: Call, weight: Any, axis: int) -> _Moved | None:
         """The product with the matrix of a layer before, if it takes fewer multiplications than both."""
         if is_call_to(e, "nn.conv2d") and _is_plain_convolution(e) and e.attrs.data_layout == "NCHW" and axis == 1:
-            first = to_array(e.args[1]).astype("float64")  # type: ignore[arg-type]  # a plain convolution has constant weights
+            first = to_array(e.args[1])  # type: ignore[arg-type]  # a plain convolution has constant weights
             flat = first.reshape(first.shape[0], -1)
             if not _saves(weight, flat):
                 return None
-            product = (weight @ flat).reshape(weight.shape[0], *first.shape[1:])
+            product = _product(weight, flat).reshape(weight.shape[0], *first.shape[1:])
             weights = array_constant(product, dtype_of(e))
             attrs = replace(e.attrs, channels=weight.shape[0])
             return _Moved(Call(e.op, (self.composed[e.args[0]], weights), attrs, (), e.span), True)
@@ -200,7 +200,7 @@ class _Composer:
         source = extents_of(e.args[0])
         if source is None:
             return None
-        product = weight @ layer[0]
+        product = _product(weight, layer[0])
         return _Moved(self._applied(e.args[0], product, axis), True)
 
 
@@ -234,6 +234,11 @@ def _sum(terms: Sequence[Expr], shape: tuple[int, ...]) -> Expr:
     return call("transpose", total, axes=_TO_CHANNELS_FIRST) if len(convolutions) == len(terms) else total
 
 
+def _product(a: Any, b: Any) -> Any:
+    """The product in float64. Operands are widened here only: most layers are looked at, few are composed."""
+    return a.astype("float64") @ b.astype("float64")
+
+
 def _saves(second: Any, first: Any) -> bool:
     outputs, middle = second.shape
     inputs = first.shape[1]
@@ -254,7 +259,7 @@ def _is_plain_convolution(e: Call) -> bool:
 
 
 def _matrix_of(e: Expr) -> tuple[Any, int] | None:
-    """The matrix, (outputs, inputs) in float64, that a layer applies along an axis of its input; None for anything else."""
+    """The matrix, (outputs, inputs), that a layer applies along an axis of its input; None for anything else."""
     if not isinstance(e, Call):
         return None
     if is_call_to(e, "nn.conv2d"):
@@ -264,12 +269,12 @@ def _matrix_of(e: Expr) -> tuple[Any, int] | None:
         weight = to_array(e.args[1])  # type: ignore[arg-type]  # a plain convolution has constant weights
         if weight.shape[2:] != (1, 1) or tuple(a.strides) != (1, 1) or any(a.padding):
             return None
-        return weight[:, :, 0, 0].astype("float64"), 1
+        return weight[:, :, 0, 0], 1
     if is_call_to(e, "nn.dense") and has_data(e.args[1]) and dtype_of(e) in _DTYPES:
         shape = extents_of(e)
         if shape is None or not dtype_of(e) == dtype_of(e.args[0]) == dtype_of(e.args[1]):
             return None
-        return to_array(e.args[1]).astype("float64"), len(shape) - 1  # type: ignore[arg-type]  # has_data
+        return to_array(e.args[1]), len(shape) - 1  # type: ignore[arg-type]  # has_data
     return None
 
 

@@ -5,10 +5,11 @@ Tuples are gone: every value is a list of tensors, every tensor lives in a `Slot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, NamedTuple
 
+from ..array_blocks import blocks
 from ..symbolic_int import Symbol, bound, extent_of, symbol_of, symbols_of, value_at
 from . import dtypes
 from .conditions import LengthCondition
@@ -34,6 +35,7 @@ class Derivation:
         compute: from the data of the source.
         begin: the first `equal_data.BEGINNING` elements of that, as bytes, where they can be had without the others.
         expansion: the way in which the library can compute them from fewer elements when it loads its weights, if there is one.
+        blocks: the same elements as contiguous arrays, one after the other, where they can be had without an array of them all.
     """
 
     source: Slot
@@ -41,6 +43,7 @@ class Derivation:
     compute: Callable[[Any], Any]
     begin: Callable[[Any], bytes] | None = None
     expansion: Expansion | None = None
+    blocks: Callable[[Any], Iterator[Any]] | None = None
 
 
 class Slot:
@@ -76,6 +79,11 @@ class Slot:
         """The elements of a constant; derived ones are computed each time."""
         d = self.derivation
         return self._data if d is None else d.compute(d.source.data)
+
+    def data_blocks(self) -> Iterator[Any]:
+        """The elements of a constant as contiguous arrays, one after the other. A large array that is packed is never whole in memory."""
+        d = self.derivation
+        return blocks(self.data) if d is None or d.blocks is None else d.blocks(d.source.data)
 
     def replace_data(self, data: Any) -> None:
         """Gives a constant that is not derived other elements, in an array of its shape and dtype."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -74,8 +74,7 @@ class WeightsFile:
     """
 
     def __init__(self, constants: Sequence[Slot], path: Path | None = None) -> None:
-        """With a path, writes the file there, one constant after the other: a derived constant (`Slot.derivation`) is in memory
-        only meanwhile.
+        """With a path, writes the file there, block by block: a derived constant (`Slot.derivation`) is in memory only meanwhile.
 
         Raises IrError if the file cannot be written.
         """
@@ -99,8 +98,11 @@ class WeightsFile:
         self.content = path
 
 
-def _buffers(c: Slot) -> list[Any]:
-    return [memoryview(_bytes(c)), bytes(-c.nbytes % ALIGNMENT)]
+def _buffers(c: Slot) -> Iterator[Any]:
+    """The bytes of a constant, and zeros up to the next one."""
+    for block in c.data_blocks():
+        yield memoryview(block.reshape(-1).view("uint8"))
+    yield bytes(-c.nbytes % ALIGNMENT)
 
 
 def _written(buffer: Any, out: BinaryIO) -> Any:
@@ -123,9 +125,3 @@ def _head(constants: Sequence[Slot], parts: Iterable[Any]) -> bytes:
 def stored_digest(head: bytes) -> int:
     """The digest of the contents in the head of a weights file."""
     return int.from_bytes(head[-8:], "little")
-
-
-def _bytes(c: Slot) -> Any:
-    import numpy as np
-
-    return np.ascontiguousarray(c.data).reshape(-1).view("uint8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...array_blocks import blocks
 from ...tir.dtypes import is_float
 from ...tir.elements import numbers
 from ...tir.forms import with_buffers
@@ -31,7 +32,7 @@ class FiniteWeights:
             return False
         source = slot.origin  # packed weights have the elements of their source, and zeros
         if source not in self._known:
-            self._known[source] = _holds_finite_numbers(numbers(source.data, source.dtype))
+            self._known[source] = all(_is_finite(numbers(b, source.dtype)) for b in blocks(source.data))
         return self._known[source]
 
 
@@ -43,7 +44,7 @@ def _marked(kernel: Kernel, finite: Sequence[Buffer]) -> Kernel:
     return kernel.replace(params=params, stages=[with_buffers(form, replaced) for form in kernel.stages])
 
 
-def _holds_finite_numbers(data: Any) -> bool:
+def _is_finite(data: Any) -> bool:
     import numpy as np
 
     return bool(np.isfinite(data).all())

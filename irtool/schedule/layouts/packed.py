@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...array_blocks import blocks
 from ...tir.equal_data import BEGINNING
 from ...tir.program import CONSTANT, Derivation, Slot
 from ...tir.stmt import Layout
@@ -21,14 +22,20 @@ def packed_name(slot: Slot, packed: dict[tuple[Slot, Layout], Slot]) -> str:
 def packed_constant(slot: Slot, shape: tuple[int, ...], layout: Layout, name: str) -> Slot:
     """A constant in another order, padded with zeros to a shape."""
 
-    def compute(data: Any) -> Any:
-        if shape != data.shape:
-            import numpy as np
+    def padded(data: Any) -> Any:
+        if shape == data.shape:
+            return data
+        import numpy as np
 
-            data = np.pad(data, [(0, n - d) for n, d in zip(shape, data.shape)])
-        return pack(data, layout)
+        return np.pad(data, [(0, n - d) for n, d in zip(shape, data.shape)])
 
-    derivation = Derivation(slot, ("packed", shape, layout), compute, lambda data: _begin(data, layout))
+    derivation = Derivation(
+        slot,
+        ("packed", shape, layout),
+        lambda data: pack(padded(data), layout),
+        lambda data: _begin(data, layout),
+        blocks=lambda data: blocks(_packed_view(padded(data), layout)),
+    )
     return Slot(name, shape, slot.dtype, CONSTANT, derivation=derivation)
 
 
@@ -36,6 +43,11 @@ def pack(data: Any, layout: Layout) -> Any:
     """The elements of a row-major array in the order of the layout (both arrays have the same shape)."""
     import numpy as np
 
+    return np.ascontiguousarray(_packed_view(data, layout)).reshape(data.shape)
+
+
+def _packed_view(data: Any, layout: Layout) -> Any:
+    """The elements in the order of the layout, an axis for each of its digits; a view where the array is contiguous."""
     split: list[int] = []
     position: dict[tuple[int, int], int] = {}
     for axis in range(data.ndim):
@@ -44,7 +56,7 @@ def pack(data: Any, layout: Layout) -> Any:
             position[axis, divisor] = len(split)
             split.append(extent)
     order = [position[axis, divisor] for axis, divisor, _ in layout]
-    return np.ascontiguousarray(data.reshape(split).transpose(order)).reshape(data.shape)
+    return data.reshape(split).transpose(order)
 
 
 def _begin(data: Any, layout: Layout) -> bytes:
