@@ -33,6 +33,7 @@ from ...tir.value_notes import noted_lengths, origins_of_lengths
 from .. import sources
 from ..c_types import stored_type
 from .comment import comment, inside
+from .decoding import declare_decoder
 from .memory import ALIGNMENT, STATIC_LIMIT
 from .names import Identifiers, sanitize
 from .states import (
@@ -315,7 +316,7 @@ def _runs(name: str, entries: Sequence[EntryPoint], arena_bytes: int) -> list[st
         own += ", which the first run takes from malloc"
     for e in entries:
         if e.arena_size:
-            lines += _run_of_open_lengths(e, len(entries) > 1)
+            lines += [*_run_of_open_lengths(e, len(entries) > 1), *declare_decoder(e)]
             continue
         separator = ", " if e.declarations else ""
         lines += [
@@ -332,6 +333,7 @@ def _runs(name: str, entries: Sequence[EntryPoint], arena_bytes: int) -> list[st
                 "/* The same in the caller's pools. */",
                 f"int {e.run_in_pools}(const struct {name}_workspace_pools *pools{separator}{e.declarations});",
             ]
+        lines += declare_decoder(e)
     return lines
 
 

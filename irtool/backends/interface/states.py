@@ -22,7 +22,10 @@ from .names import Identifiers
 
 MAGIC = int.from_bytes(b"irtstate", "little")
 FACTOR = 0x9E3779B97F4A7C15
-OF_INSTANCES = ("step", "step_with", "net", "init", "state", "state_digest")
+OF_INSTANCES = (
+    *("step", "step_with", "net", "init", "state", "state_digest"),
+    *("prefill", "prefill_with", "decode", "decode_with", "rewind"),
+)
 """The names, behind `NAME_`, of the struct and of functions on it."""
 
 OTHER_STATE = "OTHER_STATE"
