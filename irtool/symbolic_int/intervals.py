@@ -38,14 +38,14 @@ def _limits(value: Formula) -> tuple[Fraction, Fraction]:
     for m, k in _relaxed(value).items():
         most = k * math.prod(width for _, width in m)
         low, high = low + (min(most, 0) if m else k), high + (max(most, 0) if m else k)
-    if not is_open(value) or not _has_quotients(value):
+    if not _has(value, Minimum) and not (is_open(value) and _has(value, Quotient)):
         return Fraction(low), Fraction(high)
     coarse = _by_atoms(value)
     return Fraction(max(low, coarse[0])), Fraction(min(high, coarse[1]))
 
 
-def _has_quotients(value: Formula) -> bool:
-    return any(isinstance(a, Quotient) for m in value.terms for a in m)
+def _has(value: Formula, kind: type) -> bool:
+    return any(isinstance(a, kind) for m in value.terms for a in m)
 
 
 def _by_atoms(value: Formula) -> tuple[Fraction, Fraction]:

@@ -93,3 +93,19 @@ def test_sparse_matrices_get_an_entry_in_each_row() -> None:
     for row, size in ((3, 3), (-1, 3), (0, 9)):
         with pytest.raises(ToolError, match=r"count_0 .* has to be from 0 to 8"):
             artifact.run([np.array([[row, 0]] * 3), np.array([5, 6, 7]), np.array([size, 3]), np.array([9])])
+
+
+def test_an_extent_that_may_be_0_copies_itself() -> None:
+    """As many rows as values choose, 3 at most, and the elements of each: the code 0 of none of them copies this 0."""
+    text = """def @main(%x: Tensor[(5), float32], %z: Tensor[(5, 2, 3), float32]) {
+      let %k = squeeze(argwhere(greater(%x, 0f)), axis=[1]);
+      let %y = take(%z, strided_slice(%k, begin=[0], end=[3], strides=[1], axes=[0]), axis=0);
+      let %rows = strided_slice(shape_of(%y, dtype="int64"), begin=[0], end=[1], strides=[1], axes=[0]);
+      dyn.reshape(%y, concatenate((%rows, negative(ones(shape=[1], dtype="int64")))), newshape=[]) }"""
+    module = parse(text)
+    artifact = irtool.build(module, vector=False)
+    assert artifact.report["outputs"][0]["shape"][1] == 6
+    z = np.arange(30, dtype="float32").reshape(5, 2, 3)
+    for n in (0, 1, 3, 5):
+        x = np.where(np.arange(5) < n, 1, -1).astype("float32")
+        np.testing.assert_array_equal(artifact.run([x, z]), irtool.evaluate(module, [x, z]))

@@ -40,7 +40,7 @@ class Range:
     @property
     def exact(self) -> int | None:
         """The number, if there is one alone."""
-        return self.low if self.low is not None and self.low is self.high else None
+        return self.low if self.low is not None and (self.low is self.high or self.low == self.high) else None
 
     @property
     def least(self) -> int | None:

@@ -47,19 +47,42 @@ def _of_codes(t: TensorType, codes: Sequence[Range], allowzero: bool) -> tuple[l
     """
     special = [k for k, r in enumerate(codes) if r.least is None or r.least < -1]
     first = special[0] if special else len(codes)
-    known = [r if r.exact is not None and (r.least or 0) >= 1 else None for r in codes]
-    if not allowzero:
-        for k, r in enumerate(codes[: min(first, len(t.shape))]):
-            if r.exact == 0:
-                known[k] = exactly(dims(t)[k])
-    presumed = [k for k, r in enumerate(known) if k > first and r is not None] if len(special) > 1 else []
-    size, others = prod(dims(t)), prod(r.exact or 1 for r in known if r is not None)
-    unknown = [k for k, r in enumerate(known) if r is None]
-    if len(unknown) == 1 and is_number(size) and is_number(others) and size % others == 0:
-        return [exactly(size // others) if r is None else r for r in known], presumed
-    most = bound(size)  # of no elements, any extent may stand beside a 0
-    high = most if most and most ** len(unknown) * bound(others) <= _MOST_ELEMENTS else None
-    return [Range(0, high) if r is None else r for r in known], presumed
+    shape = dims(t)
+    known: list[int | None] = [r.exact if (r.least or 0) >= 1 else None for r in codes]
+    for k, r in enumerate(codes):
+        if allowzero and r.exact is not None and (r.least or 0) >= 0:
+            known[k] = r.exact
+        elif not allowzero and k < min(first, len(shape)) and r.exact is not None and r.exact in (0, shape[k]):
+            known[k] = shape[k]  # of no elements too: the code 0 copies the extent
+    presumed = [k for k, d in enumerate(known) if k > first and d is not None] if len(special) > 1 else []
+    left, others = _without(shape, [d for d in known if d is not None])
+    is_single = known.count(None) == 1
+    if is_single and is_number(left) and is_number(others) and others and left % others == 0:
+        return [exactly(left // others if d is None else d) for d in known], presumed
+    elements = bound(left) if is_single else bound(prod(shape))
+    copied = [shape[k : k + 1] if k <= first else shape for k in range(len(codes))]
+    most = [_most(codes[k], copied[k], elements) for k, d in enumerate(known) if d is None]
+    fits = prod(most) * bound(prod(d for d in known if d is not None)) <= _MOST_ELEMENTS
+    ends = iter(most if fits and all(most) else [None] * len(most))  # of no elements, any extent may stand beside a 0
+    return [Range(0, next(ends)) if d is None else exactly(d) for d in known], presumed
+
+
+def _without(shape: Sequence[int], known: Sequence[int]) -> tuple[int, int]:
+    """The product of the extents of a shape that are not among the known ones, and that of the known ones that are not in the shape."""
+    left, others = list(shape), list[int]()
+    for d in known:
+        if d in left:
+            left.remove(d)
+        else:
+            others.append(d)
+    return prod(left), prod(others)
+
+
+def _most(code: Range, copied: Sequence[int], elements: int) -> int:
+    """The largest extent for a code that is not known, of at most so many elements, and those that a 0 may copy."""
+    if code.least is None or code.least < 0 or code.most is None:
+        return elements
+    return min(elements, max(code.most, *map(bound, copied), 0))
 
 
 def expanded(forms: Lengths, e: Call) -> Expr | None:
