@@ -169,10 +169,11 @@ def prepare_entries(module: Module, options: Options, instruments: Iterable[Any]
     Each entry goes through the pipeline with what it calls, by itself; what several of them call has a copy for each, and
     lowering finds equal kernels.
     """
-    from ..passes.legalize import BYTE_PRODUCTS, WEIGHT_GRADIENTS
+    from ..passes.legalize import BYTE_PRODUCTS, BYTE_WINDOWS, WEIGHT_GRADIENTS
     from ..passes.pad_channels import LANES
 
-    own = {BYTE_PRODUCTS: True, WEIGHT_GRADIENTS: True, LANES: options.backend.machine().lanes(4)}
+    lanes = options.backend.machine().lanes(4)
+    own = {BYTE_PRODUCTS: True, BYTE_WINDOWS: lanes == 1, WEIGHT_GRADIENTS: True, LANES: lanes}
     functions: dict[str, Any] = {}
     prepared = module
     fresh = Fresh(_names_of_lengths(module))

@@ -12,6 +12,7 @@ from .core.context import PassContext
 from .legalization.rule import LEGALIZE, MAPS, QNN_CANONICALIZE, QNN_LEGALIZE, LegalizationSite, find_rule
 
 BYTE_PRODUCTS = "irtool.qnn.byte_products"
+BYTE_WINDOWS = "irtool.qnn.byte_windows"
 WEIGHT_GRADIENTS = "irtool.weight_gradients"
 
 
@@ -21,7 +22,7 @@ def legalize(function: Function, map_name: str, context: PassContext, native: st
     if map_name not in MAPS:
         raise UsageError(f"there is no map of legalizations {map_name}", help=nearest(map_name, MAPS))
 
-    has_code = bool(context.option(native, False))
+    has_code, reads_bytes = bool(context.option(native, False)), bool(context.option(BYTE_WINDOWS, False))
 
     def leave(old: Expr, new: Expr) -> Expr:
         if not isinstance(old, Call) or not isinstance(old.op, Op) or not isinstance(new, Call):
@@ -30,7 +31,7 @@ def legalize(function: Function, map_name: str, context: PassContext, native: st
         if rule is None:
             return new
         types = tuple(a.known_type for a in old.args)
-        replaced = rule(LegalizationSite(new, types, old.known_type, context.target, has_code))
+        replaced = rule(LegalizationSite(new, types, old.known_type, context.target, has_code, reads_bytes))
         return new if replaced is None else replaced
 
     return rewrite(function, leave)
@@ -73,7 +74,12 @@ class Legalize(FunctionPass):
     config={
         BYTE_PRODUCTS: ConfigOption(
             bool, False, "leave products of 8-bit numbers as they are: builds have dot-product instructions for them"
-        )
+        ),
+        BYTE_WINDOWS: ConfigOption(
+            bool,
+            False,
+            "leave bytes in windows of single channels: a processor without vectors widens each as it reads it",
+        ),
     },
 )
 @dataclass(frozen=True)

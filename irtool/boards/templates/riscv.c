@@ -29,14 +29,14 @@ __attribute__((used)) APART static void report_trap(const char *stack, uint32_t 
 
 /* The stack may be full: it begins anew. */
 __attribute__((naked, used, aligned(4))) APART static void trap(void) {
-  __asm__ volatile("mv a0, sp\n mv a1, ra\n la sp, stack_top\n j report_trap");
+  __asm__ volatile("mv a0, sp\n mv a1, ra\n la sp, stack_top\n tail report_trap");
 }
 
 __attribute__((naked, used, section(".vectors"))) APART void start(void);
 void start(void) {
   __asm__ volatile(
       ".option push\n .option norelax\n la gp, __global_pointer$\n .option pop\n"
-      "la sp, stack_top\n la tp, tls_base\n la t0, trap\n csrw mtvec, t0\n j begin");
+      "la sp, stack_top\n la tp, tls_base\n la t0, trap\n csrw mtvec, t0\n tail begin");
 }
 
 #ifdef COUNTED_FUNCTIONS

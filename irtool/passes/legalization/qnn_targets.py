@@ -240,7 +240,24 @@ def conv2d(s: LegalizationSite) -> Expr | None:
     """The types that the target multiplies; bytes of groups of channels, if products of them are fast."""
     if s.native and s.attrs.groups != 1 and _has_byte_products(s, "nn.conv2d"):
         return grouped_terms(s)
-    return _for_target(s, "nn.conv2d")
+    return _byte_windows(s) or _for_target(s, "nn.conv2d")
+
+
+def _byte_windows(s: LegalizationSite) -> Expr | None:
+    """The convolution of single channels on bytes, whose padding is zeros: that of data counted from their least number, in uint8. None for other
+    convolutions, and for targets that do not read single bytes."""
+    zeros, attrs = s.args[2:4], s.attrs
+    is_single = attrs.groups != 1 and attrs.channels == attrs.groups
+    if not s.reads_bytes or not is_single or not {s.tensor(0).dtype, s.tensor(1).dtype} <= {"int8", "uint8"}:
+        return None
+    if attrs.out_dtype != "int32" or not is_scalar(zeros[0]) or not is_zero(zeros[1]):
+        return None
+    data, zero = s.args[0], number(zeros[0], "zero point")
+    if zero == limits(s.tensor(0).dtype)[0]:
+        data = data if not zero else _moved(data, zeros[0], "uint8")[0]
+    elif zero:
+        return None
+    return call("nn.conv2d", data, s.args[1], **attributes_of(attrs))
 
 
 @legalization(QNN_LEGALIZE, "qnn.dense")

@@ -31,6 +31,7 @@ class LegalizationSite:
         target: the target of the code; None if unspecified.
         native: whether the target has code for what the map replaces for most targets, whatever its name says: products of 8-bit
             numbers, and gradients of convolutions by their weights.
+        reads_bytes: whether the target widens single bytes as it reads them: one without vectors.
     """
 
     call: Call
@@ -38,6 +39,7 @@ class LegalizationSite:
     type: Type
     target: Target | None
     native: bool = False
+    reads_bytes: bool = False
 
     @property
     def args(self) -> tuple[Expr, ...]:
