@@ -36,6 +36,7 @@ from .graph.short_loops import mark_short_loops
 from .graph.single_steps import map_single_steps
 from .graph.split_groups import split_groups
 from .graph.store_canonical_views import store_canonical_views
+from .graph.store_narrow import store_narrow
 from .graph.transpose_operands import transpose_operands
 from .graph.truth_values import reduce_as_integers
 from .graph.widen_float16 import widen_float16
@@ -155,6 +156,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "ReadCopiesInPlace",
         "reads results and parameters in their own order, without a copy that gains its readers little; runs before attention is fused",
         read_copies_in_place,
+        once=True,
+    ),
+    ProgramStage(
+        "StoreNarrow",
+        "stores temporaries before they are widened, where memory is scarce; runs before operands are packed and layouts are chosen",
+        store_narrow,
         once=True,
     ),
     ProgramStage(

@@ -24,25 +24,16 @@ from ...tir.expr import Binary, Cast, Const, Expr, Load, Select, cast, const, po
 from ...tir.forms import LoopForm, Reduction, Steps, TupleReduction, rewrite_form
 from ...tir.kernel import Kernel
 from ...tir.native_halves import HALF
-from ...tir.program import (
-    CONSTANT,
-    TEMP,
-    Program,
-    RunKernel,
-    Slot,
-    steps,
-)
+from ...tir.program import CONSTANT, Program, RunKernel, Slot
 from ...tir.sharing import copied_input
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
 from ..core.program_rewriter import ProgramRewriter
 from ..cost.machine import FEWEST_RESULTS
 from ..instructions.tensorize import find_product
+from .fixed_slots import fixed_slots
 
 _WIDE = "float32"
-_OWN = (TEMP, CONSTANT)
-"""Kinds of slots that belong to the program."""
-
 _EXACT = ("max", "min", "maximum", "minimum")
 """Operations that return one of their operands, and need no rounding."""
 
@@ -59,7 +50,7 @@ def widen_float16(program: Program, target: VectorTarget) -> None:
 def _buffers_to_widen(rewriter: ProgramRewriter, target: VectorTarget) -> dict[Kernel, set[Buffer]]:
     """The buffers of each kernel that become float32. The slots of all parameters that share them become float32, too."""
     runs = rewriter.calls
-    fixed = _fixed_slots(rewriter.program)
+    fixed = fixed_slots(rewriter.program)
     to_widen: dict[Kernel, set[Buffer]] = {}
     for k in runs:
         often = set() if _is_fixed(k) else _read_often(k, target)
@@ -105,18 +96,6 @@ def _slots(s: RunKernel) -> list[Slot]:
 
 def _is_fixed(k: Kernel) -> bool:
     return k.finished or any(isinstance(f, Steps) for f in k.stages)
-
-
-def _fixed_slots(program: Program) -> set[Slot]:
-    """The slots in signatures of functions, those that steps other than kernels access, and those that do not belong to the
-    program."""
-    fixed: set[Slot] = set()
-    for f in program.functions.values():
-        fixed.update(slot.resolve() for slot in f.outer)
-        for s in steps(f.body):
-            touched = (slot.resolve() for slot in (*s.reads, *s.writes))
-            fixed.update(slot for slot in touched if slot.kind not in _OWN or not isinstance(s, RunKernel))
-    return fixed
 
 
 def _groups(runs: Mapping[Kernel, list[RunKernel]]) -> list[list[tuple[Kernel, int]]]:
