@@ -278,7 +278,6 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "ReadWordsInPlace",
         "reads operands in place of packing them if memory has the order of the words; runs after layouts are chosen and kernels merged",
         elide_packing,
-        vectors=True,
         once=True,
     ),
     ProgramStage(
