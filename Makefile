@@ -5,7 +5,7 @@ STAMP = .venv/.installed
 # Tests start the command hundreds of times; without bytecode each start compiles all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick test-all test-peers docs pages check format bench compare compare-dynamic compare-training compare-operators ablation models fuzz mutants clean
+.PHONY: run test quick test-all test-peers docs pages check format bench compare compare-dynamic compare-training compare-small compare-operators ablation models fuzz mutants clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
@@ -75,6 +75,12 @@ compare-dynamic: $(STAMP)-compare
 # Steps of training beside torch, without and with its compiler: writes docs/compare_training.md. Half an hour.
 compare-training: $(STAMP)-compare
 	.venv-compare/bin/python -m benchmarks.training --write $(ARGS)
+
+# MLPerf Tiny on emulated boards beside the kernels of CMSIS-NN, which are cloned: writes docs/compare_small.md. Five minutes; needs the
+# compiler and the emulator of `irtool boards mps2-an386`.
+compare-small: $(STAMP)
+	test -d build/CMSIS-NN || git clone --depth 1 https://github.com/ARM-software/CMSIS-NN build/CMSIS-NN
+	$(BIN)/python -m benchmarks.small_devices --cmsis build/CMSIS-NN --write $(ARGS)
 
 # Single operators beside torch, with one thread: writes docs/compare_operators.md. Ten minutes.
 compare-operators: $(STAMP)-compare
