@@ -258,7 +258,7 @@ class Compiler:
     @property
     def is_gcc(self) -> bool:
         """True for GCC, false for Clang and others."""
-        return _is_gcc(read_macros((*self.command, *self.flags))[0])
+        return _is_gcc(read_macros(tuple(self.command))[0])
 
     def missing(self) -> ToolError:
         """The error for a missing compiler."""
