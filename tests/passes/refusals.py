@@ -133,6 +133,10 @@ CASES = [
         main("nn.conv2d(%x, %w, channels=4, kernel_size=[3, 3])", IMAGE),
         "no default kernel layout of nn.conv2d for CHWN data",
     ),
+    ("ReadTokens", "def @other(%x: float32) { %x }", "no @main that reads tokens"),
+    ("ReadTokens{tokens=x}", main("%x.0", "%x: (Tensor[(1, 3), int64],)"), "%x is no tensor"),
+    ("ReadTokens{tokens=x}", main("%x", "%x: Tensor[(1, 3), float32]"), "%x is no row of tokens"),
+    ("ReadTokens{tokens=x}", main("sum(%x, axis=[1])", "%x: Tensor[(1, 3), int64]"), "no row of scores for each token"),
     ('ChangeBatch{data={"x": 0} batch_size=3}', main("%x.0", "%x: (Tensor[(1, 3), float32],)"), "%x has no batch"),
     (
         "qnn.CanonicalizeOps",
