@@ -87,3 +87,22 @@ def test_words_hold_eight_neighbours() -> None:
     for row, word, place in np.ndindex(3, 3, 8):
         shift = 8 * (place % 4) + 4 * (place // 4)
         assert words[row, word] >> shift & 15 == numbers[row, 8 * word + place]
+
+
+@pytest.mark.parametrize("dtype", ["uint4", "int8"])
+def test_rows_that_a_run_counts(dtype: str) -> None:
+    module, _ = network(1, 64, 96, 32, dtype)
+    main = module["main"]
+    (x,) = main.params  # type: ignore[union-attr]  # a function of Relay
+    text = (
+        irtool.to_text(module).replace("Tensor[(1, 96), float32]", "Tensor[(?, 96), float32]").replace("(1, ", "(?, ")
+    )
+    opened = irtool.parse(text.replace("-> (Tensor[(?, 64), float32], Tensor[(?, 3), float32]) ", ""))
+    artifact = irtool.build(opened, shapes={x.name: ("n<=9", 96)}, math="strict", cflags="-O1")
+    assert artifact.arena_bytes < 4 * 9 * 64 * 3
+    kernels = [k for k in artifact.report["kernels"] if "dense_blocks" in k["name"]]
+    assert [k["strategy"] for k in kernels] == ["register_tile"]
+    for rows in (1, 4, 9):
+        data = RNG.standard_normal((rows, 96)).astype("float32")
+        for actual, expected in zip(artifact.run([data]), irtool.evaluate(opened, [data]), strict=True):
+            np.testing.assert_array_equal(actual, expected)

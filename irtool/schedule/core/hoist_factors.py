@@ -238,6 +238,8 @@ def _is_byte(e: Expr) -> bool:
     """True for a byte that is widened, and for a part of its bits."""
     if isinstance(e, Binary) and e.op == "&":
         return isinstance(e.b, Const) and 0 <= e.b.value <= LARGEST
+    if isinstance(e, Binary) and e.op == ">>":
+        e = e.a
     return isinstance(e, Cast) and e.value.dtype in ("int8", "uint8")
 
 

@@ -189,9 +189,9 @@ def _divided(e: Expr, by: int, simplify: Any) -> Expr:
 
 def _packing(source: Buffer, words: Buffer) -> Map:
     """The stage that makes words of bytes along the last axis."""
-    loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape) if d > 1]
+    loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape) if d != 1]
     named = iter(v for v, _ in loops)
-    indices: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
+    indices: list[Expr] = [next(named) if d != 1 else const(0) for d in words.shape]
     bytes_ = word_kinds()[0]
     simplify = simplifier(loops)
     word = bytes_.word(indices[-1], source.shape[-1], lambda i: Load(source, (*indices[:-1], i)), simplify)

@@ -474,9 +474,9 @@ def _packing(
 ) -> Map:
     """The stage that packs an operand, with its axes in this order, `moved` or unchanged. It computes the operand itself if a stage
     computes it for this purpose alone."""
-    loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape) if d > 1]
+    loops = [(Var(f"ax{n}"), d) for n, d in enumerate(words.shape) if d != 1]
     named = iter(v for v, _ in loops)
-    stored: list[Expr] = [next(named) if d > 1 else const(0) for d in words.shape]
+    stored: list[Expr] = [next(named) if d != 1 else const(0) for d in words.shape]
     stored_indices = [stored[order.index(n)] for n in range(source.ndim)]
     producer = _producer(source, before, after)
     simplify = simplifier(loops)
