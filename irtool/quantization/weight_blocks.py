@@ -32,6 +32,8 @@ from .samples import samples_of
 
 LARGEST = {"int4": 8, "int8": 127}
 """The number that the weight of the largest magnitude in a block becomes; of 4 bits the least one, -8, of 8 bits either end."""
+SMALL = 64
+"""Tables of less than this part of all weights stay: those of cosines and sines of positions, which little is gained by and much depends on."""
 _HALVES = 2.0**-14, 65504.0
 """The least and the greatest magnitude of a normal float16."""
 
@@ -160,6 +162,7 @@ class _Rounding:
         self._rounded: dict[tuple[Constant, int], tuple[Call, float]] = {}
         order = post_order(function.body)
         names = name_calls(order)
+        small = _small_tables(order)
         for e in order:
             place = weights_of(e) if isinstance(e, Call) else None
             if place is None or not isinstance(e, Call):
@@ -167,6 +170,8 @@ class _Rounding:
             name, aliases = names[e], aliases_of(e)
             packed = _packed(e.args[place.argument], place.axis)
             reason = "asked for" if matches(options.keep, name, aliases) else _obstacle(e, place, packed, options)
+            if not reason and e in small:
+                reason = f"its table is less than 1/{SMALL} of the weights"
             if reason:
                 self.left[name] = reason
                 continue
@@ -293,6 +298,19 @@ def weights_of(e: Call) -> WeightPlace | None:
 def _method(options: WeightOptions) -> str:
     weights = f"{options.dtype} in blocks of {options.block}" if options.dtype else "their own blocks"
     return f"{weights}, activations of int8" if options.activations == "int8" else weights
+
+
+def _small_tables(order: Sequence[Expr]) -> set[Expr]:
+    """The calls that take rows of a table that is a small part of the weights."""
+    sizes: dict[Expr, int] = {}
+    for e in order:
+        place = weights_of(e) if isinstance(e, Call) else None
+        weights = e.args[place.argument] if place is not None and isinstance(e, Call) else None
+        if isinstance(weights, Constant) and has_data(weights):
+            sizes[weights] = weights.data.size  # type: ignore[union-attr]  # the data is there
+    total = sum(sizes.values())
+    takes = [e for e in order if isinstance(e, Call) and is_call_to(e, "take") and e.args[0] in sizes]
+    return {e for e in takes if sizes[e.args[0]] * SMALL < total}
 
 
 def _obstacle(e: Call, place: WeightPlace, packed: Call | None, options: WeightOptions) -> str:

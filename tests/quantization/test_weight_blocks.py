@@ -149,6 +149,15 @@ def test_layers_that_stay() -> None:
     np.testing.assert_array_equal(params["up"], arrays["up"])
 
 
+def test_small_tables_stay() -> None:
+    i, x = Var("i", TensorType((4,), "int32")), Var("x", TensorType((4, 64), "float32"))
+    cosines, large = (Constant(RNG.standard_normal(s).astype("float32")) for s in ((20, 8), (256, 64)))
+    body = Tuple((call("take", cosines, i, axis=0), call("nn.dense", x, large, units=256)))
+    _, _, report = quantize_weights(irtool.infer_types(Module({"main": Function((i, x), body)})))
+    assert [r.name for r in report.layers] == ["dense_0"]
+    assert report.left == {"take_0": "its table is less than 1/64 of the weights"}
+
+
 def test_a_table_that_is_a_layer_too_is_rounded_once() -> None:
     i, table = Var("i", TensorType((4,), "int32")), Var("table", TensorType((50, 64), "float32"))
     body = call("nn.dense", call("take", table, i, axis=0), table, units=50)
