@@ -26,7 +26,8 @@ from dataclasses import dataclass
 from ...symbolic_int import bound
 from ...tir.dtypes import itemsize
 from ...tir.expr import Binary, Call, Cast, Const, Expr, Load, Select, Var, const, post_order, substitute
-from ...tir.int8_dot import ALL_DOTS, LARGEST, steps_of
+from ...tir.int8_dot import ALL_DOTS, LARGEST
+from ...tir.int16_dot import DOT_WIDE
 from ...tir.interning import Interner
 from ...tir.kernel import Kernel
 from ...tir.stmt import (
@@ -227,9 +228,12 @@ def _whole(factors: Sequence[Expr], outer: Var) -> _Whole | None:
 
 
 def largest_product(e: Expr) -> int:
-    """The largest magnitude of a product of two bytes, or of a sum of such products that an instruction computes; 0 for other expressions."""
-    if isinstance(e, Call) and e.name in ALL_DOTS:
-        return steps_of(e.name) * LARGEST * LARGEST
+    """The largest magnitude of a product of two bytes; 1 for a sum of products that an instruction computes, and 0 for other expressions.
+
+    Only sums of integers have such instructions: in floats, they are parts of such sums (`MergeBlockSums`), and wrap at 32 bits as these did.
+    """
+    if isinstance(e, Call) and (e.name in ALL_DOTS or e.name == DOT_WIDE):
+        return 1
     is_product = isinstance(e, Binary) and e.op == "*" and e.dtype == "int32"
     return LARGEST * LARGEST if is_product and _is_byte(e.a) and _is_byte(e.b) else 0  # type: ignore[attr-defined]  # a product's
 
