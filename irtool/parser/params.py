@@ -20,7 +20,7 @@ from ..ir.ndarray import decode, encode
 from .arrays import read_npz
 from .gguf import MAGIC as GGUF
 from .gguf import read_gguf
-from .safetensors import is_safetensors, read_safetensors, write_safetensors
+from .safetensors import is_index, is_safetensors, read_index, read_safetensors, write_safetensors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,6 +84,8 @@ def read_params(path: str | os.PathLike[str]) -> ParameterFile:
             raise IrError(str(error), filename=os.fspath(path)) from None
     if is_safetensors(head):
         return ParameterFile(path, read_safetensors(path))
+    if is_index(head, path):
+        return ParameterFile.merged(_shards(path))
     if not head:
         raise IrError("the file is empty", filename=os.fspath(path))
     if head[:6] == b"\x93NUMPY":
@@ -94,11 +96,33 @@ def read_params(path: str | os.PathLike[str]) -> ParameterFile:
     raise IrError("this is no .params, .npz or .safetensors file", filename=os.fspath(path))
 
 
+def _shards(path: str | os.PathLike[str]) -> Iterator[ParameterFile]:
+    """The files of an index, each with the tensors that the index says to be in it. Raises IrError if they are others."""
+    for shard, names in read_index(path).items():
+        try:
+            tensors = read_safetensors(shard)
+        except OSError as error:
+            raise IrError(
+                f"cannot read {shard}, which the index names: {error.strerror or error}", filename=os.fspath(path)
+            ) from None
+        for differing, verb in ((names - tensors.keys(), "lacks"), (tensors.keys() - names, "has, unlike the index,")):
+            if differing:
+                more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
+                raise IrError(f"{shard} {verb} {min(differing)}{more}", filename=os.fspath(path))
+        yield ParameterFile(shard, tensors)
+
+
 def holds_names(path: str | os.PathLike[str]) -> bool:
     """True if the file begins as one with tensors by name does. Raises OSError if it cannot be read."""
     with open_file(path) as file:
         head = file.read(9)
-    return head[:2] == b"PK" or head[:8] == struct.pack("<Q", _MAGIC) or head[:4] == GGUF or is_safetensors(head)
+    return (
+        head[:2] == b"PK"
+        or head[:8] == struct.pack("<Q", _MAGIC)
+        or head[:4] == GGUF
+        or is_safetensors(head)
+        or is_index(head, path)
+    )
 
 
 def write_params(path: str | os.PathLike[str], params: Mapping[str, np.ndarray], follow: bool = True) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 from collections.abc import Mapping
@@ -27,6 +28,31 @@ _LARGEST_HEADER = 100_000_000
 def is_safetensors(head: bytes) -> bool:
     """True if a file that begins so may be of this format: the length of a header, and its first character."""
     return len(head) > 8 and head[8:9] == b"{" and 2 <= struct.unpack("<Q", head[:8])[0] <= _LARGEST_HEADER
+
+
+def is_index(head: bytes, path: str | os.PathLike[str]) -> bool:
+    """True if a file of that name, which begins so, may be an index of such files: `model.safetensors.index.json`."""
+    return head[:1] == b"{" and os.fspath(path).endswith(".json")
+
+
+def read_index(path: str | os.PathLike[str]) -> dict[str, set[str]]:
+    """The files that an index names, beside it, each with the names of its tensors.
+
+    Raises IrError for another file, and for names of files elsewhere; OSError if it cannot be read.
+    """
+    name = os.fspath(path)
+    try:
+        where = json.loads(read_bytes(path))["weight_map"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise IrError("this is no index of safetensors files: it has no weight_map", filename=name) from None
+    if not isinstance(where, dict) or not where or not all(isinstance(f, str) for f in where.values()):
+        raise IrError("weight_map is no map from names of tensors to names of files", filename=name)
+    files: dict[str, set[str]] = {}
+    for tensor, file in where.items():
+        if file != os.path.basename(file) or not file:
+            raise IrError(f"{tensor} is said to be in {file!r}; files of an index lie beside it", filename=name)
+        files.setdefault(os.path.join(os.path.dirname(name), file), set()).add(tensor)
+    return files
 
 
 def read_safetensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:

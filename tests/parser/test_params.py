@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 
@@ -90,3 +91,41 @@ def test_a_dtype_that_the_form_cannot_hold(tmp_path):
     with pytest.raises(IrError, match="parameter c: tensors of complex64"):
         write_params(tmp_path / "x.params", {"c": np.zeros(1, "complex64")})
     assert list(tmp_path.iterdir()) == []
+
+
+def write_shards(folder: Path, index: object) -> Path:
+    pytest.importorskip("safetensors")
+    write_params(folder / "a.safetensors", {"w": np.float32([1, 2]), "h": np.float16([3])})
+    write_params(folder / "b.safetensors", {"v": np.int64([[4]])})
+    path = folder / "model.safetensors.index.json"
+    path.write_text(index if isinstance(index, str) else json.dumps(index))
+    return path
+
+
+def test_an_index_is_all_its_files(tmp_path: Path) -> None:
+    weight_map = {"v": "b.safetensors", "w": "a.safetensors", "h": "a.safetensors"}
+    params = read_params(write_shards(tmp_path, {"metadata": {"total_size": 18}, "weight_map": weight_map}))
+    assert {n: a.tolist() for n, a in params.items()} == {"w": [1, 2], "h": [3], "v": [[4]]}
+    assert params.origins["v"] == str(tmp_path / "b.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        ("{", "this is no index of safetensors files: it has no weight_map"),
+        ("{}", "this is no index of safetensors files: it has no weight_map"),
+        ({"weight_map": {}}, "weight_map is no map from names of tensors to names of files"),
+        ({"weight_map": {"w": 1}}, "weight_map is no map from names of tensors to names of files"),
+        (
+            {"weight_map": {"w": "../a.safetensors"}},
+            "w is said to be in '../a.safetensors'; files of an index lie beside it",
+        ),
+        ({"weight_map": {"w": "c.safetensors"}}, "c.safetensors, which the index names: No such file or directory"),
+        ({"weight_map": {"w": "a.safetensors"}}, "a.safetensors has, unlike the index, h"),
+        ({"weight_map": {"u": "b.safetensors", "t": "b.safetensors"}}, "b.safetensors lacks t and 1 more"),
+    ],
+)
+def test_wrong_indexes(tmp_path: Path, index: object, message: str) -> None:
+    with pytest.raises(IrError) as raised:
+        read_params(write_shards(tmp_path, index))
+    assert message in str(raised.value) and "model.safetensors.index.json" in str(raised.value)
