@@ -53,7 +53,7 @@ class OutputChecks:
     def _expected(self) -> dict[str, Any]:
         from .source import read_arrays
 
-        return dict(read_arrays(self.expect)) if self.expect is not None else {}
+        return dict(read_arrays(self.expect, role="output")) if self.expect is not None else {}
 
     @functools.cached_property
     def _names(self) -> list[str]:
@@ -171,7 +171,7 @@ output_check_options = grouped(
         type=param_types.READ,
         metavar="FILE.npz",
         default=None,
-        help="Compare the outputs with out0, out1, … in a file; exit code 1 if they differ.",
+        help="Compare the outputs with out0, out1, … in a file, or with output_0.pb, … in a folder of ONNX test data; exit code 1 if they differ.",
     ),
     click.option("--rtol", default=1e-4, show_default=True, help="Relative tolerance of --expect."),
     click.option("--atol", default=1e-5, show_default=True, help="Absolute tolerance of --expect."),

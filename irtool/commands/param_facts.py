@@ -322,12 +322,15 @@ def _name(text: str) -> str:
 
 
 def digest(path: str) -> str:
-    """A digest of the contents of a file; empty if it cannot be read."""
+    """A digest of the contents of a file, or of the files in a folder; empty if it cannot be read."""
     import hashlib
+    import os
 
     from ..files import open_file
 
     try:
+        if os.path.isdir(path):
+            return " ".join(f"{name}={digest(os.path.join(path, name))}" for name in sorted(os.listdir(path)))
         with open_file(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
@@ -380,7 +383,7 @@ _PARAMS = click.option(
     type=param_types.READ,
     multiple=True,
     metavar="FILE",
-    help="Weights by parameter name, from .npz, .params, .safetensors or .gguf, bound as constants before type inference. "
+    help="Weights by parameter name, from .npz, .params, .safetensors (or its index.json) or .gguf, bound as constants before type inference. "
     "Repeatable. Of an ONNX model they replace its own.",
 )
 

@@ -75,7 +75,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 )
 @main_option("The function to run.")
 @type_options(
-    "Parameter values by name, from .npz or .params; random for missing ones.",
+    "Parameter values by name, from .npz, .params, or a folder of ONNX test data (input_0.pb, …); random for missing ones.",
     "One parameter, from a .npy file, the array of that name in an .npz (of another name: FILE.npz:NAME), or an image.",
 )
 @image_options

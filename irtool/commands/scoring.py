@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -225,12 +226,12 @@ def _arrays(path: str) -> dict[str, Any]:
     from .source import read_array, read_arrays
 
     try:
-        has_names = holds_names(path)
+        has_names = os.path.isdir(path) or holds_names(path)
     except OSError as error:
         from .mistakes import UnreadableFile
 
         raise IrError(f"cannot read {path}: {error.strerror or error}", code=UnreadableFile) from None
-    return dict(read_arrays(path)) if has_names else {"": read_array(path, "")}
+    return dict(read_arrays(path, role="output")) if has_names else {"": read_array(path, "")}
 
 
 def _wrong(path: str, message: str, help: str = "") -> Exception:

@@ -149,14 +149,18 @@ def constants_beside(text: str, name: str) -> str:
     return os.path.join(os.path.dirname(name), constants_name) if constants_name else ""
 
 
-def read_arrays(*paths: str) -> ParameterFile:
-    """Named arrays from `.npz` and `.params` files. Raises IrError for a name that two files have."""
+def read_arrays(*paths: str, role: str = "input") -> ParameterFile:
+    """Named arrays from `.npz` and `.params` files; from folders of test data the tensors of that role, `input` or `output`.
+
+    Raises IrError for a name that two files have.
+    """
     from ..parser.params import ParameterFile, read_params
+    from .onnx_test_data import read_test_data
 
     files = []
     for path in paths:
         try:
-            params = read_params(path)
+            params = ParameterFile(path, read_test_data(path, role)) if os.path.isdir(path) else read_params(path)
         except OSError as error:
             raise IrError(f"cannot read {path}: {error.strerror or error}", code=UnreadableFile) from None
         if not params:
