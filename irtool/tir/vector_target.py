@@ -178,6 +178,11 @@ class VectorTarget:
         return next((d.moved_to for d in self.dots if d.moved_to and d.function.endswith("s8")), "")
 
     @property
+    def has_matrices(self) -> bool:
+        """True if an instruction adds more than a vector of products, or of words of them, to sums."""
+        return max(self.product_rows, self.summed_products, self.byte_tiles, self.pair_tiles) > 1
+
+    @property
     def halves_vectors(self) -> bool:
         """True if arithmetic on vectors of half the width takes half the time: whole ones are computed in two halves (Zen 4), or by both
         units together."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -55,7 +56,6 @@ class TileChoice:
     """True if the last vector is half as wide, and does not overlap the one before: it takes half the time."""
 
 
-@estimate
 def choose_register_tile(
     r: Reduction, target: VectorTarget, again: bool = False, gathered: bool = False
 ) -> TileChoice | None:
@@ -63,6 +63,13 @@ def choose_register_tile(
 
     `again`: results may be computed twice. `gathered`: vectors may be assembled from elements with any stride.
     """
+    is_static = all(is_known(n) for _, n in (*r.loops, *r.inner))
+    choose = _choose_once if is_static else _choose  # a formula equals a number
+    return choose(r, target, again, gathered)
+
+
+@estimate
+def _choose(r: Reduction, target: VectorTarget, again: bool, gathered: bool) -> TileChoice | None:
     if has_whole_parts(r):
         target = replace(target, registers=max(4, target.registers // 2))
     lanes = accumulator_lanes(r, target)
@@ -81,6 +88,10 @@ def choose_register_tile(
         if choice is not None and (best is None or choice.cost < best.cost):
             best = choice
     return best
+
+
+_choose_once = lru_cache(maxsize=256)(_choose)
+"""Stages that rewrite programs, and the choice of strategies, ask for the tiles of the same reductions."""
 
 
 def _plan_along(

@@ -110,6 +110,10 @@ def _with_transposed_operand(r: Reduction, target: VectorTarget) -> tuple[Map, R
     if stage.lanes < FEWEST_LANES:
         return None
     has_vectors = stage.tile is not None or shares_operands(stage)
+    if stage.tile is not None and not target.has_matrices:
+        least = 1 / (stage.lanes * target.multiply_adds)
+        if GAIN * stage.tile.cost <= least:
+            return None  # no copy makes up for itself
     best: tuple[float, float, Map, Reduction] | None = None
     for v, extent in r.loops:
         for e in operands(r) if bound(extent) >= FEWEST_LANES else ():

@@ -10,14 +10,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any, ClassVar
 
 from ...diagnostics import UsageError
 from ...plugin.origin import is_outside
 from ...plugin.registry import Registry
-from ...symbolic_int import Undecided, bound
+from ...symbolic_int import Undecided, bound, is_known
 from ...tir.expr import Expr
 from ...tir.forms import AnyForm, LoopForm, Steps, TupleReduction
 from ...tir.stmt import Buffer, Stmt
@@ -106,20 +106,21 @@ class Stage:
         return self._tell(self._split) if isinstance(self.form, Reduction) else None
 
     @cached_property
-    def _split(self) -> tuple[Reduction, list[str]]:
+    def _prepared(self) -> _Prepared:
         assert isinstance(self.form, Reduction)
-        with tracing() as trace:
-            return extract_predicates(split_groups(split_sums(self.form))), trace
+        return _prepared(self.form)
 
-    @cached_property
+    @property
+    def _split(self) -> tuple[Reduction, list[str]]:
+        return self._prepared.split
+
+    @property
     def _fused(self) -> tuple[Reduction, list[str]]:
-        return _fused(self._split)
+        return self._prepared.fused
 
-    @cached_property
+    @property
     def _formed(self) -> tuple[Reduction, list[str]]:
-        windows, lines = self._split
-        formed = extract_predicates(windows, formed=True)
-        return _fused((formed, lines)) if formed is not windows else self._fused
+        return self._prepared.formed
 
     @cached_property
     def _flat(self) -> tuple[Map, list[str]]:
@@ -173,6 +174,40 @@ class Stage:
     def inner(self, form: LoopForm, serial: bool = False) -> Stage:
         """One of the stages into which this one is split."""
         return Stage(form, self.target, self.rows, self.same, serial=serial)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A reduction in the forms that strategies take, each with the primitives that lead to it."""
+
+    form: Reduction
+
+    @cached_property
+    def split(self) -> tuple[Reduction, list[str]]:
+        """Predicates are guards, and axes are split into blocks of layouts."""
+        with tracing() as trace:
+            return extract_predicates(split_groups(split_sums(self.form))), trace
+
+    @cached_property
+    def fused(self) -> tuple[Reduction, list[str]]:
+        """Axes are fused if possible."""
+        return _fused(self.split)
+
+    @cached_property
+    def formed(self) -> tuple[Reduction, list[str]]:
+        """Predicates of products that may be NaN are guards, too."""
+        windows, lines = self.split
+        formed = extract_predicates(windows, formed=True)
+        return _fused((formed, lines)) if formed is not windows else self.fused
+
+
+def _prepared(form: Reduction) -> _Prepared:
+    """The same object for the same form: rewrites of programs compare the costs of forms that are scheduled afterwards."""
+    is_static = all(is_known(n) for _, n in (*form.loops, *form.inner))
+    return _prepared_once(form) if is_static else _Prepared(form)  # a formula equals a number
+
+
+_prepared_once = lru_cache(maxsize=256)(_Prepared)
 
 
 def _fused(split: tuple[Reduction, list[str]]) -> tuple[Reduction, list[str]]:
