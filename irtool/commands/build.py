@@ -184,11 +184,14 @@ def calibrated_by(report: Mapping[str, Any]) -> Calibrated | None:
 
 def _watching(chosen: PassChoice, printed: PrintChoice, reports: ReportChoice) -> list[Any]:
     """The instruments of a command line."""
-    from ..driver.stages import STAGES
-    from ..passes.instruments.timing import Timing
+    watching = list(chosen.instruments)
+    if printed.prints:
+        from ..driver.stages import STAGES
 
-    watching = [*chosen.instruments, *printed.instruments(stages=tuple(s.name for s in STAGES))]
+        watching += printed.instruments(stages=tuple(s.name for s in STAGES))
     if reports.time_passes:
+        from ..passes.instruments.timing import Timing
+
         timing = Timing()
         timing.draw = drawer(sys.stderr)
         timing.import_all()

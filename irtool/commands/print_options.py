@@ -22,9 +22,14 @@ class PrintChoice:
     after: tuple[str, ...] = ()
     changed: str = ""
 
+    @property
+    def prints(self) -> bool:
+        """True if anything is printed."""
+        return bool(self.before or self.after or self.changed)
+
     def instruments(self, show: Callable[..., str] | None = None, stages: tuple[str, ...] = ()) -> list[Any]:
         """The instrument that prints it on standard error, if anything; `stages` are names that are no passes'."""
-        if not (self.before or self.after or self.changed):
+        if not self.prints:
             return []
         from ..passes.instruments.printing import Printing
         from .colour import is_coloured, paint_diff

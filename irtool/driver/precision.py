@@ -12,7 +12,6 @@ from ..diagnostics import UsageError, nearest
 from ..hooks import Hook
 from ..ir import Constant, Function, Module, post_order
 from ..passes.core.constants import has_data, to_array
-from ..schedule.cost.gemm_cost import weight_cycles
 from ..tir.vector_target import VectorTarget
 
 EXACT = "float32"
@@ -92,6 +91,8 @@ def most_uses(precision: str, machine: VectorTarget, weight_bytes: int) -> float
     has_products = max(machine.paired_products, machine.pair_tiles) > 1 and dtype_of_precision(precision) == "bfloat16"
     if precision.endswith(EVERYWHERE) or has_products:
         return 0.0
+    from ..schedule.cost.gemm_cost import weight_cycles
+
     a_cycle = machine.lanes(4) * machine.multiply_adds
     weights = max(1, weight_bytes // 4)
     return round(a_cycle * weight_cycles(4 * weights, machine) / weights, 3)

@@ -52,7 +52,7 @@ def test_llvm_computes_it_too(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_sources_in_several_units_share_the_region(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("irtool.backends.c.backend.UNIT_LENGTH", 1)
+    monkeypatch.setattr("irtool.backends.c.units.UNIT_LENGTH", 1)
     module, runs = program(name)
     artifact = irtool.build(module, mcpu="none")
     for inputs in runs:

@@ -128,7 +128,7 @@ def test_strict_mathematics_against_fast(tmp_path: Path) -> None:
 
 def test_units_are_compiled_while_others_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first unit is handed to the compiler before the last kernel is written, and the library does not depend on when."""
-    monkeypatch.setattr("irtool.backends.c.backend.UNIT_LENGTH", 1)
+    monkeypatch.setattr("irtool.backends.c.units.UNIT_LENGTH", 1)
     events: list[str] = []
     add, write = Objects.add, KernelWriter.write
     monkeypatch.setattr(

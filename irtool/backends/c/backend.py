@@ -6,7 +6,7 @@ import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import __version__
 from ...boards.board import Board
@@ -15,8 +15,6 @@ from ...boards.project import LINKER_SCRIPT, STARTUP, link_flags
 from ...boards.reading import read_size
 from ...boards.tools import require_tool
 from ...diagnostics import UsageError
-from ...selection.kernel import Selection
-from ...selection.teams import runs_in_teams
 from ...symbolic_int import is_known, nominal
 from ...tir.pools import Pool, pool_record
 from ...tir.program import Program
@@ -39,18 +37,18 @@ from ..toolchain.compiler import NATIVE_NAMES, Compiler, companion_prefix, split
 from ..toolchain.levels import PORTABLE, ProcessorLevel, find_levels
 from ..toolchain.processor import processor_count, processor_name, processor_numbers, thread_count
 from .banner import Origin
-from .board_program import board_files, notes_on_floats
 from .build_file import KINDS, write_build_file
 from .executable import described_lengths, write_main
 from .footprint.measure import measure_footprint
-from .nest import select_for_c
 from .object_files import Objects
 from .pool_flags import read_pools
-from .program import CText, TextOptions, write_program
 from .testbench import trial_lengths, write_testbench
 from .timer import write_timer
 from .tvm_interface import interface_stem, write_tvm_interface
-from .units import UNIT_LENGTH
+
+if TYPE_CHECKING:
+    from ...selection.kernel import Selection
+    from .program import CText
 
 SANITIZERS = ("address", "undefined", "leak", "thread", "memory")
 """The values of `sanitize`; a compiler need not have all of them."""
@@ -279,6 +277,10 @@ class C(Backend):
     ) -> CText:
         """The program as C text. Its units of kernels are added to `objects` as they are written; its weights file is written
         into the folder, if there is one."""
+        # Slow to import, and not needed for a build that the cache has.
+        from .program import TextOptions, write_program
+        from .units import UNIT_LENGTH
+
         further_files = [f"{interface_stem(name)}.c"] if self.api == "tvm" else []
         levels = self.levels if program.lesser else ()
         vectors = [(level.name, 8 * level.machine.vector_bytes) for level in levels]
@@ -299,9 +301,14 @@ class C(Backend):
         return write_program(program, name, options, folder)
 
     def selection(self, program: Program) -> Selection:
+        from ...selection.teams import runs_in_teams
+        from .nest import select_for_c
+
         return select_for_c(self.math == "strict", has_team=self.openmp and runs_in_teams(program))
 
     def emit(self, program: Program, request: Request) -> CSources:
+        from .board_program import board_files, notes_on_floats
+
         name = request.name
         objects = None
         if request.folder is not None and request.emit in _TARGETS:
