@@ -136,6 +136,7 @@ class Request:
             of consecutive steps where it has states. Raises IrError if they exceed this machine's memory.
         folder: an empty folder in which `emit` may begin the work of `build`; None: it writes only.
         resources: resources to release if the build ends early.
+        object_cache: a folder of object files that builds share; None: they share nothing.
     """
 
     name: str
@@ -143,6 +144,7 @@ class Request:
     samples: Callable[[HostFunction, Mapping[Symbol, int]], Sequence[Sample]]
     folder: Path | None = None
     resources: ExitStack = field(default_factory=ExitStack)
+    object_cache: Path | None = None
 
 
 @dataclass

@@ -31,8 +31,8 @@ _DAY = 24 * 3600
 def command(action: str, older_than: float, as_json: bool) -> None:
     """List the builds that `irtool build` and `irtool run` keep, or remove them with `clear`.
 
-    The same build again is taken from there. `clear` removes temporary folders of killed processes as well, if they are
-    older than a day. XDG_CACHE_HOME names the folder, IRTOOL_CACHE_LIMIT its largest size in bytes; `--no-cache` keeps nothing.
+    The same build again is taken from there. Beside them are object files, which builds of equal kernels share: other weights
+    compile no kernel. `clear` removes these, and temporary folders of killed processes as well, if they are older than a day. XDG_CACHE_HOME names the folder, IRTOOL_CACHE_LIMIT its largest size in bytes; `--no-cache` keeps nothing.
 
     \b
     Examples:

@@ -7,6 +7,8 @@ counts as not being there and is replaced. Files are copied out of it, by the fi
 (copies that share their blocks until one is written to); hard links would let a later write to an output reach the cache, and
 every other output of that build. The oldest
 builds go when all of them are larger than `IRTOOL_CACHE_LIMIT` bytes (default: 4 GiB).
+
+Beside it is a folder of object files, which builds of equal kernels share.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ _LIMIT = 4 << 30
 _FORMAT = 3
 _DESCRIPTION = "build.json"
 _UNFINISHED = "unfinished-"
+_OBJECTS = "objects"
 
 
 class Key:
@@ -215,10 +218,20 @@ class BuildCache:
         else:
             self._shrink(key)
 
-    def _is_safe(self) -> bool:
-        """True if the user owns the folder and nobody else may write to it."""
+    def objects(self) -> Path | None:
+        """The folder of object files that builds share; None if it cannot be used."""
+        with contextlib.suppress(OSError):
+            self._objects.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return self._objects if self._is_safe(self._objects) else None
+
+    @property
+    def _objects(self) -> Path:
+        return self.root.parent / _OBJECTS
+
+    def _is_safe(self, folder: Path | None = None) -> bool:
+        """True if the user owns the folder of builds, or another one, and nobody else may write to it."""
         try:
-            about = os.lstat(self.root)
+            about = os.lstat(folder or self.root)
         except OSError:
             return False
         own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
@@ -238,7 +251,11 @@ class BuildCache:
 
     def remove_unused(self, since: float) -> list[CachedBuild]:
         """Removes the builds that nobody has used since then, seconds since 1970, and returns them; unfinished ones of killed
-        processes go as well."""
+        processes, and object files, go as well."""
+        for file in sorted(self._objects.iterdir()) if self._is_safe(self._objects) else ():
+            with contextlib.suppress(OSError):  # another process removes it
+                if file.stat().st_mtime <= since:
+                    file.unlink()
         if not self._is_safe():
             return []
         self._remove_abandoned()

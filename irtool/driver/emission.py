@@ -46,6 +46,7 @@ def emit_files(
     options: Options,
     scratch: Path,
     instruments: Sequence[Any] | None = None,
+    object_cache: Path | None = None,
 ) -> Emission:
     """All files of a build.
 
@@ -55,6 +56,7 @@ def emit_files(
         without_weights: the same without its weights, for an archive.
         scratch: an empty folder to compile in.
         instruments: the instruments of the stages; None: those of the current context.
+        object_cache: a folder of object files that builds share.
     """
     start = time.perf_counter()
     backend, name = options.backend, options.name
@@ -74,9 +76,8 @@ def emit_files(
     notes = () if backend.keeps_denormals else flush_constants(program)
     lowered = time.perf_counter()
     with ExitStack() as resources:
-        request = Request(
-            name, options.emit, partial(_samples, source, without_weights, options.entries[0]), scratch, resources
-        )
+        samples = partial(_samples, source, without_weights, options.entries[0])
+        request = Request(name, options.emit, samples, scratch, resources, object_cache)
         sources = backend.emit(program, request)
         notes = (*notes, *notes_on_size(program, sources))
         emission = Emission(

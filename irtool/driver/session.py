@@ -214,7 +214,7 @@ class Session:
         if may_wait and is_dynamic(prepared):
             return _deferred(source, options, UNKNOWN_SHAPES)
         try:
-            return emit_files(prepared, source, module, options, work, self.instruments)
+            return emit_files(prepared, source, module, options, work, self.instruments, _object_cache(self.cache))
         except UsageError:
             raise  # of no place in the module
         except IrError as error:
@@ -364,3 +364,10 @@ def _keep(key: str, emission: Emission) -> None:
     from .cache import BuildCache
 
     BuildCache().store(key, emission)
+
+
+def _object_cache(is_used: bool) -> Path | None:
+    """The folder of object files that builds share, if this one may keep anything."""
+    from .cache import BuildCache
+
+    return BuildCache().objects() if is_used else None

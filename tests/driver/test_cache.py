@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import irtool
+from irtool.backends.toolchain.jobs import Jobs
 from irtool.driver.build import build as driver_build
 from irtool.driver.cache import BuildCache, Key
 from tests.driver.programs import dense
@@ -165,3 +168,63 @@ def test_many_processes_at_once(cache: Path, tmp_path: Path) -> None:
     texts = {(tmp_path / f"out{n}" / "m.c").read_text() for n in range(4)}
     assert len(texts) == 1
     assert len(builds(cache)) == 1
+
+
+NETWORK = """#[version = "0.0.5"]
+def @main(%x: Tensor[(8, 64), float32], %v: Tensor[(64, 64), float32], %w: Tensor[(32, 64), float32]) {
+  nn.softmax(nn.dense(tanh(nn.dense(%x, %v, units=64)), %w, units=32))
+}
+"""
+
+
+def _compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The sources that compilers are started for, from now on."""
+    sources: list[str] = []
+    start = Jobs.start
+
+    def counted(self: Jobs, command: Sequence[str]) -> None:
+        sources.extend(word for word in command if word.endswith(".c"))
+        start(self, command)
+
+    monkeypatch.setattr(Jobs, "start", counted)
+    return sources
+
+
+def _weights(seed: int) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return {"v": rng.normal(size=(64, 64)).astype("float32"), "w": rng.normal(size=(32, 64)).astype("float32")}
+
+
+def test_other_weights_compile_no_kernel(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irtool.backends.c.units.UNIT_LENGTH", 500)
+    module, x = irtool.parse(NETWORK), np.ones((8, 64), "float32")
+    sources = _compilations(monkeypatch)
+    driver_build(module, _weights(0), weights="file", cache=True)
+    assert len(sources) > 2
+    sources.clear()
+    second = driver_build(module, _weights(1), weights="file", cache=True)
+    assert not second.cached and sources == ["model_part0.c"], "it has the identity of the weights"
+    plain = driver_build(module, _weights(1), weights="file")
+    np.testing.assert_array_equal(second.run([x]), plain.run([x]))
+
+
+def test_damaged_object_files_are_compiled_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, x = irtool.parse(NETWORK), np.ones((8, 64), "float32")
+    inputs = [x, *_weights(0).values()]
+    expected = driver_build(module, cache=True).run(inputs)
+    objects = sorted((cache.parent / "objects").iterdir())
+    assert objects and stat.S_IMODE(objects[0].parent.stat().st_mode) == 0o700
+    objects[0].write_bytes(objects[0].read_bytes()[:-9] + b"scratched")
+    BuildCache().remove_unused(0)
+    for folder in cache.iterdir():
+        shutil.rmtree(folder)
+    sources = _compilations(monkeypatch)
+    again = driver_build(module, cache=True)
+    assert not again.cached and len(sources) == 1
+    np.testing.assert_array_equal(again.run(inputs), expected)
+    assert BuildCache().remove_unused(time.time() + 1) and not list((cache.parent / "objects").iterdir())
+
+
+def test_without_the_cache_no_object_file_is_kept(cache: Path) -> None:
+    driver_build(irtool.parse(NETWORK))
+    assert not (cache.parent / "objects").exists()

@@ -312,7 +312,7 @@ class C(Backend):
         name = request.name
         objects = None
         if request.folder is not None and request.emit in _TARGETS:
-            objects = request.resources.enter_context(Objects(self.compiler, request.folder))
+            objects = request.resources.enter_context(Objects(self.compiler, request.folder, request.object_cache))
         text = self.translate(program, name, objects, request.folder)
         entry = text.entries[0]
         if entry.arena_size:
@@ -417,7 +417,7 @@ class C(Backend):
         units = {**sources.units, **{n: sources.buffers(n) for n in sources.extra_sources}}
         if request.emit == "exe":
             units[sources.main] = sources.buffers(sources.main)
-        with sources.objects or Objects(self.compiler, folder) as objects:
+        with sources.objects or Objects(self.compiler, folder, request.object_cache) as objects:
             for file, content in units.items():
                 if file not in objects:
                     objects.add(file, b"".join(content))
