@@ -16,8 +16,7 @@ A running sum begins with -0, which changes no number, as numpy's does: that of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import te
@@ -73,15 +72,21 @@ def _shifted(sums: np.ndarray, exclusive: bool) -> np.ndarray:
     return before
 
 
-def add_up(ib: Any, extent: Any, dtype: str, element: Any, store: Any, exclusive: bool) -> None:
-    """Writes the loop of a running sum: `store(i, sum)` for each element `element(i)` of an axis."""
+Lane = tuple[Callable[[Any], Any], Callable[[Any, Any], None]]
+"""A row of a scan: `element(i)` gives an operand, and `store(i, value)` takes a result."""
+
+
+def add_up(ib: Any, extent: Any, dtype: str, lanes: Sequence[Lane], exclusive: bool) -> None:
+    """Writes the loop of the running sums of some rows, side by side."""
     start = te.const(-0.0 if is_float(dtype) else 0, dtype)
-    sums = [ib.local(dtype, start, name) for name in ("part", "base", "bases", "all")[: levels(extent, dtype)]]
+    names = ("part", "base", "bases", "all")[: levels(extent, dtype)]
+    rows = [[ib.local(dtype, start, name) for name in names] for _ in lanes]
     with ib.for_(extent) as i:
-        before = ib.let(_total(sums)) if exclusive else None
-        sums[0].set(sums[0].get() + element(i))
-        store(i, before if exclusive else _total(sums))
-        _carry(ib, i, sums, start)
+        for sums, (element, store) in zip(rows, lanes, strict=True):
+            before = ib.let(_total(sums)) if exclusive else None
+            sums[0].set(sums[0].get() + element(i))
+            store(i, before if exclusive else _total(sums))
+        _carry(ib, i, rows, start)
 
 
 def _total(sums: Sequence[Any]) -> Any:
@@ -92,11 +97,12 @@ def _total(sums: Sequence[Any]) -> Any:
     return total
 
 
-def _carry(ib: Any, i: Any, sums: Sequence[Any], start: Any) -> None:
-    """Adds the sum of a block that ends with element `i` to that of the blocks before it, level by level."""
+def _carry(ib: Any, i: Any, rows: Sequence[Sequence[Any]], start: Any) -> None:
+    """Adds the sums of blocks that end with element `i` to those of the blocks before them, level by level."""
     length = 1
-    for below, above in pairwise(sums):
+    for level in range(len(rows[0]) - 1):
         length *= BLOCK
         with ib.if_(te.floormod(i + 1, length).equal(0)):
-            above.set(above.get() + below.get())
-            below.set(start)
+            for sums in rows:
+                sums[level + 1].set(sums[level + 1].get() + sums[level].get())
+                sums[level].set(start)

@@ -72,3 +72,13 @@ def test_signs_of_zeros_and_short_dtypes() -> None:
     np.testing.assert_array_equal(interpreted[2].astype("float32")[0], convert(np.arange(1.0, 3001), "bfloat16"))
     for a, b in zip(interpreted, compiled, strict=True):
         assert same_bits(a.astype("float32"), b.astype("float32"))
+
+
+@pytest.mark.parametrize("rows", [(1,), (2,), (3,), (4,), (6,), (3, 8)])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32"])
+def test_rows_side_by_side_are_sums_of_their_own(rows: tuple[int, ...], dtype: str) -> None:
+    x = (np.random.default_rng(len(rows)).integers(-4, 5, (*rows, 700)) / 4).astype(dtype)
+    shape = ", ".join(map(str, x.shape))
+    calls = "cumsum(%x, axis=-1), cumsum(%x, axis=-1, exclusive=True), cumprod(%x, axis=-1, exclusive=True), cumsum(%x)"
+    for a, b in zip(*ways(f"(%x: Tensor[({shape}), {dtype}]) {{ ({calls}) }}", [x]), strict=True):
+        assert same_bits(a, b)
