@@ -211,3 +211,28 @@ def test_the_hottest_loop_of_a_microcontroller(case: str, mcpu: str, tmp_path: P
     subprocess.run([ARMV7[0], *flags, "-S", "-o", "m.s", "m.c"], cwd=tmp_path, check=True)
     counts = [(sum("smlad" in x for x in lines), len(lines)) for lines in arm_loops((tmp_path / "m.s").read_text())]
     assert any(smlads >= 8 and length <= 2 * 2 * smlads for smlads, length in counts), counts
+
+
+OF_THE_RUN = {
+    "dense": ("nn.dense(%a, %b, units=96, out_dtype='int32')", (40, 128), (96, 128)),
+    "odd sums": ("nn.dense(%a, %b, units=96, out_dtype='int32')", (150, 133), (96, 133)),
+    "batches": ("nn.batch_matmul(%a, %b, transpose_b=True, out_dtype='int32')", (3, 40, 64), (3, 48, 64)),
+    "padding": (
+        "nn.conv2d(%a, %b, padding=[1, 1], channels=32, kernel_size=[3, 3], out_dtype='int32')",
+        (1, 32, 14, 14),
+        (32, 32, 3, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OF_THE_RUN)
+def test_operands_of_the_run_have_their_sums_added_up(case: str) -> None:
+    """Where an instruction takes unsigned numbers first, one operand is shifted, and a stage adds up the other one."""
+    call, *shapes = OF_THE_RUN[case]
+    types = [f"Tensor[{shape}, int8]" for shape in shapes]
+    text = f'#[version = "0.0.5"]\ndef @main(%a: {types[0]}, %b: {types[1]}) {{ {call} }}'.replace("'", '"')
+    module, rng = irtool.infer_types(irtool.parse(text)), np.random.default_rng(0)
+    artifact = irtool.build(module)
+    for low, high in ((-128, 128), (-128, -127), (127, 128)):
+        inputs = [rng.integers(low, high, shape).astype("int8") for shape in shapes]
+        np.testing.assert_array_equal(artifact.run(inputs), irtool.evaluate(module, inputs))

@@ -20,7 +20,7 @@ FACTS = {
     "graph/split_groups.py": {"_CHANNELS"},  # of a tensor in NCHW
     "instructions/matrix_tiles.py": {"WORDS"},  # of a register
     "instructions/narrow_weights.py": {"MOST"},  # of 16 bits
-    "instructions/signedness_shift.py": {"BY"},  # from one byte to the other
+    "instructions/signedness_shift.py": {"BY", "_ONES"},  # from one byte to the other, and the bytes that add up a word
     "strategies/by_hand.py": {"_SHOWN"},  # of a message
     "strategies/strassen/algorithm.py": {"MUCH_LARGER"},  # how exact products are
     "strategies/strassen/nest.py": {"_LARGEST"},  # how exact products are

@@ -5,8 +5,8 @@
 ⇒   acc += dot4_u8s8(x[rc, w] ^ 0x80808080, w4[o, rc])            each number is larger by 128
     … acc + sums[o]                                               sums[o] = -128 · (w[o, 0] + w[o, 1] + …)
 
-Sums wrap at 32 bits, so the bits are the same. Weights are constants: the build computes their sums, which are added to a result
-like a bias. Padding is shifted, too: it is a word of 128s.
+Sums wrap at 32 bits, so the bits are the same. If weights are constants, the build computes their sums, which are added to a result
+like a bias. If no operand is constant, a stage adds up the words of the smaller one. Padding is shifted, too: it is a word of 128s.
 """
 
 from __future__ import annotations
@@ -15,16 +15,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...tir.expr import Binary, Const, Expr, Load, bitwise_xor, const, rewrite
+from ...symbolic_int import bound
+from ...tir.expr import Binary, Const, Expr, Load, Var, bitwise_xor, const, rewrite
 from ...tir.forms import Reduction
 from ...tir.int8_dot import MOVED
+from ...tir.int8_dot import dot as words_dot
 from ...tir.program import Slot
-from ...tir.stmt import Buffer, Store
+from ...tir.stmt import Buffer, Scope, Store
 from ..core.affine import depends, operands
 from ..core.program_rewriter import ProgramRewriter
 
 BY = 128
 """The shift from one 8-bit range to that of the other signedness."""
+
+_ONES = 0x01010101
+"""The word of four ones."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Movement:
     """The sums of a kernel over shifted bytes.
 
     Attributes:
-        weights: the constant factor; the other one is shifted.
+        weights: the constant factor, or the smaller one; the other one is shifted.
         dtype: the dtype of the shifted numbers.
         sum_axes: the axes of the weights that their sums have.
     """
@@ -64,6 +69,18 @@ class Movement:
     def _read(self, r: Reduction) -> Load:
         return next(e for e in operands(r) if e.source is self.weights)
 
+    def added_up(self, sums: Buffer, words: Buffer) -> Reduction:
+        """The stage that adds up the words of the weights, to the corrections of results; words have their axes in the order of the weights."""
+        loops = [(Var(f"ax{n}"), extent) for n, extent in enumerate(words.shape)]
+        outer = tuple(x for n, x in enumerate(loops) if n in self.sum_axes)
+        inner = tuple(x for n, x in enumerate(loops) if n not in self.sum_axes)
+        acc = Buffer("acc", (), "int32", Scope.LOCAL)
+        word = Load(words, tuple(v for v, _ in loops))
+        ones = const(_ONES)
+        update = Load(acc, ()) + words_dot(ones, word, ("uint8", "int8"))
+        store = Store(sums, [v for v, _ in outer], Load(acc, ()) * self.step)
+        return Reduction(outer, acc, const(0), inner, update, (store,))
+
     def sums(self, rewriter: ProgramRewriter, weights: Slot) -> Slot:
         """The constant that is added to results."""
         axes = tuple(n for n in range(len(weights.shape)) if n not in self.sum_axes)
@@ -94,10 +111,10 @@ def movement(
 ) -> Movement | None:
     """The shift of data to the dtype that an instruction takes, for sums of products whose `factors` have these dtypes.
 
-    None if the data have it already, or the weights have no constant sums. `taken`: empty for an instruction that takes both.
+    None if the data have it already, or the weights have no sums that a bias could have. `taken`: empty for an instruction that takes both.
     """
-    fixed = [b for b in factors if b in constants]
-    data = [d for b, d in factors.items() if b not in constants]
+    fixed = [b for b in factors if b in constants] or sorted(factors, key=lambda b: bound(b.size))[:1]
+    data = [d for b, d in factors.items() if b not in fixed]
     if len(fixed) != 1 or len(data) != 1 or fixed[0].dtype != "int8" or taken in ("", data[0]):
         return None
     axes_of = {_kept_axes(r, fixed[0]) for r in sums}

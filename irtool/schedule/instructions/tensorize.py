@@ -390,11 +390,17 @@ def _replace(
                 order = [*order[:-2], axis, order[-2]]
                 rows = words.replace(name=f"{source.name}_rows", shape=[*shape[:-2], shape[-1], shape[-2]])
             temporaries += dict.fromkeys((rows, words))
-            before.append(_packing(source, rows, axis, order, p, before, [*k.stages[stage:]], moved is not None))
+            is_moved = moved is not None and source is not moved.weights
+            before.append(_packing(source, rows, axis, order, p, before, [*k.stages[stage:]], is_moved))
             if rows is not words:
                 before.append(_interleaved(rows, words))
         all_words.append(words)
-    if sums_of_weights is not None:
+    if moved is not None and sums_of_weights is not None and moved.weights not in constants:
+        sums_of_weights = sums_of_weights.replace(scope=Scope.GLOBAL)
+        temporaries.append(sums_of_weights)
+        words_of = {e.source: words for (e, _), words in zip(p.operands, all_words)}
+        before.append(moved.added_up(sums_of_weights, words_of[moved.weights]))
+    elif sums_of_weights is not None:
         params.insert(len(k.inputs), sums_of_weights)
     after = [
         _of_words(f, sums.get(n), all_words, count, moved, sums_of_weights)
@@ -420,7 +426,12 @@ def _shift(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], taken
     p = next(iter(sums.values()))
     factors = {e.source: e.dtype for e, _ in p.operands if isinstance(e.source, Buffer)}
     forms = [f for n, f in enumerate(k.stages) if n in sums and isinstance(f, Reduction)]
-    return movement(forms, factors, constants, taken)
+    shift = movement(forms, factors, constants, taken)
+    if shift is None or shift.weights in constants:
+        return shift
+    # A stage adds up whole words, each of which a sum reads under no condition.
+    is_plain = not any(e.source is shift.weights for q in sums.values() for e in q.guards)
+    return shift if is_plain and not p.is_grouped and not p.innermost else None
 
 
 def _of_words(
