@@ -29,6 +29,10 @@ CALLS: dict[str, tuple[str, tuple[int, ...]]] = {
     "a known number": ('add(%y, ones(shape=[6], dtype="float32"))', (6,)),
     "two of them": ("concatenate((reshape(%y, newshape=[-1, 1]), reshape(%z, newshape=[-1, 1])), axis=1)", (3,)),
     "the shape of another": ("reshape_like(%y, %z)", (3,)),
+    "fours of a product": (
+        "reshape(multiply(expand_dims(%y, axis=1), expand_dims(%z, axis=0)), newshape=[-1, 4])",
+        (0, 12),
+    ),
     "zeros of another": ("subtract(%y, zeros_like(%z))", (3,)),
 }
 """Calls on the positive elements, and the numbers of elements with which they have a result. `%z` are 3."""

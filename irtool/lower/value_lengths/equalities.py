@@ -25,8 +25,8 @@ from ...infer.equal_lengths import factors, replaced, solutions
 from ...infer.infer import infer_expr
 from ...ir import Call, Expr, Module, TensorType, Tuple
 from ...ir.dims import is_number
-from ...ops.base import call
-from ...passes.core.constants import scalar_constant
+from ...ops.base import call, is_call_to
+from ...passes.core.constants import scalar_constant, tensor_constant
 from ...symbolic_int import Symbol, bound, extent_of, symbol_of, symbols_of, uncertain_equalities_kept
 from ..values import dims
 from .fresh import Fresh
@@ -50,7 +50,11 @@ def typed(e: Expr, module: Module, fresh: Fresh) -> Expr:
             if not isinstance(e, Call):
                 raise
             pairs = error.diagnostics[0].lengths
-            changed = _with_equal_extents(e, pairs, fresh) or _with_solutions(e, pairs, module, fresh)
+            changed = (
+                _with_equal_extents(e, pairs, fresh)
+                or _with_solutions(e, pairs, module, fresh)
+                or _as_values_say(e, module, fresh)
+            )
             if changed is None:
                 raise
             e = changed
@@ -86,6 +90,18 @@ def _with_solutions(e: Call, pairs: Pairs, module: Module, fresh: Fresh) -> Expr
                 return result
             fresh.restore(state)
     return None
+
+
+def _as_values_say(e: Call, module: Module, fresh: Fresh) -> Expr | None:
+    """A `reshape` to extents that only a run can compare with those of the data, as `dyn.reshape` of the same codes; None for another call."""
+    if not is_call_to(e, "reshape") or not all(map(is_number, e.attrs.newshape)):
+        return None
+    t = e.args[0].checked_type
+    if not isinstance(t, TensorType) or not t.is_static or not fresh.has_any(dims(t)):
+        return None
+    codes = tensor_constant([*e.attrs.newshape], "int64")
+    dynamic = call("dyn.reshape", e.args[0], codes, newshape=(), allowzero=e.attrs.allowzero, span=e.span)
+    return _typed_as_is(dynamic, module)
 
 
 def _typed_as_is(e: Expr, module: Module) -> Expr | None:
