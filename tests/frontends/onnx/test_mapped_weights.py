@@ -69,8 +69,8 @@ def test_addresses_that_are_not_aligned_do_not_reach_compiled_code(monkeypatch: 
     artifact = irtool.build(irtool.parse('#[version = "0.0.5"]\ndef @main(%x: Tensor[(8), float64]) { exp(%x) }'))
     x = np.frombuffer(bytearray(b"\0" + np.arange(8.0).tobytes()), "uint8")[1:].view("float64")
     assert not x.flags.aligned and x.flags.writeable
-    passed, address = [], library._address
-    monkeypatch.setattr(library, "_address", lambda a: passed.append(address(a)) or address(a))
+    passed, addresses = list[int](), library._addresses
+    monkeypatch.setattr(library, "_addresses", lambda arrays: passed.extend(addresses(arrays)) or addresses(arrays))
     for array in (x, x.astype("float64"), np.broadcast_to(x, (1, 8))[0]):
         np.testing.assert_allclose(artifact.run([array]), np.exp(np.arange(8.0)))
     assert len(passed) == 6 and not any(pointer % 8 for pointer in passed)
