@@ -10,7 +10,7 @@ from ...diagnostics import IrError
 from .arithmetic import add, cast, multiply, subtract
 from .counts import require_count
 from .length_values import extent_of_axis, numbers_below
-from .memory_limit import counted, require_room
+from .memory_limit import counted, filled, require_room
 from .mistakes import DamagedModel
 from .tuples import concatenate
 from .value import Value
@@ -102,9 +102,9 @@ def hidden_keys(places: Value, keys: int, left: int | None, right: int | None, d
     """
     steps = numbers_below(keys, "the places of keys", "int32").call("reshape", newshape=[1, 1, 1, -1])
     if places.known is not None and steps.known is not None:
-        require_room((*places.shape, keys), "a mask")  # type: ignore[arg-type]  # a constant's
+        rows, length = places.known.shape
+        hidden = filled((rows, 1, length, keys), False, "a mask")
         distance = steps.known - places.known[:, None, :, None]
-        hidden = np.zeros(distance.shape, bool)
         if left is not None:
             hidden |= distance < -left
         if right is not None:
