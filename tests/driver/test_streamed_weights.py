@@ -47,7 +47,7 @@ def test_each_weight_is_packed_once_and_dropped(
 
         return wrapped
 
-    monkeypatch.setattr(packed, "pack", counted("pack", packed.pack))
+    monkeypatch.setattr(packed, "_packed_view", counted("pack", packed._packed_view))
     monkeypatch.setattr(stage, "transform_weights", counted("transform", stage.transform_weights))
     monkeypatch.setattr(stage, "plain_weights", counted("plain", stage.plain_weights))
     module, g = irtool.parse(LAYERS), np.random.RandomState(0)
