@@ -143,9 +143,14 @@ def minimum(a: int, b: int) -> int:
         return a
     if outcomes <= {0, 1}:
         return b
-    first, second = sorted((a, b), key=lambda x: (not isinstance(x, SymbolicInt), str(x)))
-    constant = terms_of(first).get((), 0)  # the smaller one of a - 3 and 0 is that of a and 3, less 3
+    # The smaller one of a - 3 and 0 is that of a and 3, less 3. The order does not depend on constants, so that there is one form.
+    first, second = sorted((a, b), key=lambda x: (not isinstance(x, SymbolicInt), str(x - _constant(x))))
+    constant = _constant(first)
     return SymbolicInt({(minimum_of(first - constant, second - constant),): 1}) + constant
+
+
+def _constant(a: int) -> int:
+    return terms_of(a).get((), 0)
 
 
 def simplest(terms: dict[Monomial, int]) -> int:
