@@ -26,7 +26,7 @@ def read_test_data(folder: str, role: str) -> dict[str, Any]:
     matches = [match for name in os.listdir(folder) if (match := _FILE.fullmatch(name)) and match[1] == role]
     if not matches:
         raise IrError(
-            f"the folder has no {role}_0.pb",
+            f"the directory has no {role}_0.pb",
             filename=folder,
             help="folders of test data of ONNX models have tensors in such files",
         )

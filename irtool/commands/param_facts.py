@@ -93,7 +93,7 @@ class ParamFacts:
         from .images import is_image
         from .source import read_array, read_arrays
 
-        result = read_arrays(*self.inputs)
+        result = read_arrays(*self.inputs, role="input")
         for name, path in self.single.items():
             is_picture = is_image(path)
             if is_picture and self.image is None:

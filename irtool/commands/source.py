@@ -149,8 +149,8 @@ def constants_beside(text: str, name: str) -> str:
     return os.path.join(os.path.dirname(name), constants_name) if constants_name else ""
 
 
-def read_arrays(*paths: str, role: str = "input") -> ParameterFile:
-    """Named arrays from `.npz` and `.params` files; from folders of test data the tensors of that role, `input` or `output`.
+def read_arrays(*paths: str, role: str = "") -> ParameterFile:
+    """Named arrays from `.npz` and `.params` files; with a role, `input` or `output`, also such tensors from folders of test data.
 
     Raises IrError for a name that two files have.
     """
@@ -160,7 +160,9 @@ def read_arrays(*paths: str, role: str = "input") -> ParameterFile:
     files = []
     for path in paths:
         try:
-            params = ParameterFile(path, read_test_data(path, role)) if os.path.isdir(path) else read_params(path)
+            params = (
+                ParameterFile(path, read_test_data(path, role)) if role and os.path.isdir(path) else read_params(path)
+            )
         except OSError as error:
             raise IrError(f"cannot read {path}: {error.strerror or error}", code=UnreadableFile) from None
         if not params:

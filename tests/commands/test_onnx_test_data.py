@@ -54,11 +54,11 @@ def test_other_commands_take_folders(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("role", "tensors", "message"),
     [
-        ("input", [], "the folder has no input_0.pb"),
+        ("input", [], "the directory has no input_0.pb"),
         ("input", [("", A)], "input_0.pb: error: the tensor has no name"),
         ("input", [("a", A), ("a", B)], "input_1.pb: error: the tensor is called a, as one before it"),
         ("input", [("a", A), ("c", B)], "c"),
-        ("output", [], "the folder has no output_0.pb"),
+        ("output", [], "the directory has no output_0.pb"),
     ],
 )
 def test_wrong_folders(folder: Path, role: str, tensors: list[tuple[str, np.ndarray]], message: str) -> None:
