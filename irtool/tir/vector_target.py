@@ -183,6 +183,11 @@ class VectorTarget:
         return max(self.product_rows, self.summed_products, self.byte_tiles, self.pair_tiles) > 1
 
     @property
+    def has_little_memory(self) -> bool:
+        """True if bytes of memory count for more than time, as a stack of at most 4 KB says."""
+        return self.stack_bytes <= 1 << 12
+
+    @property
     def halves_vectors(self) -> bool:
         """True if arithmetic on vectors of half the width takes half the time: whole ones are computed in two halves (Zen 4), or by both
         units together."""

@@ -28,9 +28,6 @@ from ...tir.vector_target import VectorTarget
 from ..core.program_rewriter import ProgramRewriter
 from .fixed_slots import fixed_slots
 
-_LITTLE = 1 << 12
-"""Bytes of the stack of a processor with little memory."""
-
 Widening = Callable[[Expr], Expr]
 
 
@@ -45,7 +42,7 @@ class _Narrow:
 
 def store_narrow(program: Program, target: VectorTarget) -> None:
     """Stores temporaries of one producer in the narrowest type that the last operators of the producer begin with."""
-    if target.stack_bytes > _LITTLE:
+    if not target.has_little_memory:
         return
     with ProgramRewriter(program) as rewriter:
         every = [s for calls in rewriter.calls.values() for s in calls]
