@@ -24,6 +24,13 @@ from irtool.ops.cases import Case, cases_of
 PLACE = Path(__file__).with_name("relax_operators.txt")
 ROOT = PLACE.parent.parent.parent
 OK = "ok"
+UNDEFINED = ("length.keep", "length.positions")
+"""Operators whose results have undefined elements behind those that they count: in TVM whatever the memory holds."""
+
+
+def compared() -> list[str]:
+    """The operators whose results are compared."""
+    return [n for n in operators.names() if n not in operators.outside() and n not in UNDEFINED]
 
 
 def outcome_of(case: Case, folder: Path) -> str:
@@ -111,4 +118,4 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         check(sys.argv[1:])
     else:
-        PLACE.write_text(listing(outcomes([n for n in operators.names() if n not in operators.outside()])))
+        PLACE.write_text(listing(outcomes(compared())))
