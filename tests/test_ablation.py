@@ -114,7 +114,7 @@ def test_the_page_lists_what_moves_none_and_what_moves_few(tmp_path: Path) -> No
         )
     )
     assert (
-        "- `FuseEpilogues`: softmax 1.30\n" in nothing and "BlockSums" not in nothing and "FuseKernels" not in nothing
+        "- `FuseEpilogues`: softmax 1.30\n" in nothing and "`BlockSums`" not in nothing and "FuseKernels" not in nothing
     )
     assert "- `SliceConstants`: ESPCN\n" in nothing  # active, and not measured
     assert "- `WidenHalves`: BERT-base, 128\n" in nothing  # the time was over before its turn

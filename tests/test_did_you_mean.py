@@ -59,7 +59,7 @@ def test_operators(name: str, offered: list[str]) -> None:
     ("name", "offered"),
     [
         ("Frobnicate", []),
-        ("FlashAttention", []),
+        ("FlashAttention", ["Attention"]),
         ("Foo", []),
         ("Convolution", ["Conv"]),
         ("Matmul", ["MatMul"]),
