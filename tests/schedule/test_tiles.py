@@ -18,7 +18,7 @@ from irtool.schedule.cost.tile_choice import choose_register_tile
 from irtool.schedule.strategies.base import Stage
 from irtool.schedule.strategies.elementwise.strategy import Elementwise
 from irtool.schedule.strategies.register_tile.strategy import tile_reduction
-from irtool.tir.expr import Load, Var, const
+from irtool.tir.expr import Call, Load, Var, const
 from irtool.tir.stmt import Buffer, Scope, Store
 from irtool.tir.vector_target import VectorTarget
 
@@ -157,12 +157,23 @@ def test_a_row_ends_in_half_a_vector_that_takes_half_the_time(multiply_adds, las
     assert max(b.ranges[j] for b in parts) == last
 
 
-@pytest.mark.parametrize("multiply_adds, elements, lanes", [(1, 1 << 20, 8), (2, 1 << 20, 16), (1, 1 << 10, 16)])
-def test_large_streams_are_read_in_the_vectors_that_the_processor_computes(multiply_adds, elements, lanes):
+@pytest.mark.parametrize(
+    "multiply_adds, elements, function, lanes",
+    [
+        (1, 1 << 20, "", 8),
+        (2, 1 << 20, "", 16),
+        (1, 1 << 10, "", 16),
+        (1, 1 << 20, "pow", 16),
+        (1, 1 << 20, "atan2", 16),
+    ],
+)
+def test_large_streams_are_read_in_the_vectors_that_the_processor_computes(multiply_adds, elements, function, lanes):
     machine = VectorTarget(64, 32, multiply_adds=multiply_adds)
     i = Var("i")
     a, b, out = (Buffer(name, (elements,), scope=Scope.PARAM) for name in ("a", "b", "out"))
-    stage = Stage(Map(((i, elements),), (Store(out, (i,), Load(a, (i,)) + Load(b, (i,))),)), machine)
+    x, y = Load(a, (i,)), Load(b, (i,))
+    value = Call(function, (x, y), "float32") if function else x + y
+    stage = Stage(Map(((i, elements),), (Store(out, (i,), value),)), machine)
     candidate = Elementwise().choose(stage)
     assert candidate is not None
     (block,) = Elementwise().parts(stage, candidate)

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 from ....symbolic_int import SymbolicInt, bound
 from ....tir import dtypes
-from ....tir.expr import Cast, Expr, Load, Var, children
+from ....tir.expr import Call, Cast, Expr, Load, Var, children, post_order
 from ....tir.stmt import Stmt
 from ....tir.vector_target import VectorTarget
 from ...core.affine import loads
@@ -195,6 +195,10 @@ def _is_of_streams(m: Map, target: VectorTarget) -> bool:
     elements = bound(math.prod(n for _, n in m.loops))
     if len(operands) < 2 or any(bound(b.size) != elements for b in arrays):
         return False
+    if any(isinstance(e, Call) for e in post_order(*values)):
+        return (
+            False  # a function such as exp or pow is dozens of instructions, of which half vectors take twice as many
+        )
     return _operations(values) <= len(operands) and sum(bound(b.nbytes) for b in arrays) > target.l2_cache_bytes
 
 
