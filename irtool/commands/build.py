@@ -23,7 +23,7 @@ from .build_options import (
     schedule_options,
 )
 from .compiler_options import level_option, missing_constants_option
-from .cost import footprint_record, list_footprint
+from .cost import MEMORIES, footprint_record, list_footprint
 from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
 from .param_facts import ARRAYS, ParamFacts, type_options
@@ -300,12 +300,9 @@ def _summary(artifact: Any, seconds: float, echo: Callable[[str], None]) -> None
         f"weights {weight_sizes(report)}, "
         f"{'from the cache' if artifact.cached else 'built'} in {seconds:.2f} s"
     )
-    if "footprint" in report:
-        from ..driver.footprint import flash_rows, ram_rows, total
-
-        for what, kind, rows in (("flash", "flash", flash_rows(report)), ("RAM", "ram", ram_rows(report))):
-            limit = report["footprint"][kind]["limit"]
-            echo(f"{total(rows)} bytes of {what}" + (f", of {limit}" if limit is not None else ""))
+    for kind, parts in footprint_record(report).get("footprint", {}).items():
+        limit = parts["limit"]
+        echo(f"{parts['bytes']} bytes of {MEMORIES[kind]}" + (f", of {limit}" if limit is not None else ""))
     reduced = report.get("precision")
     if reduced is not None and reduced["error"] is not None:
         from ..driver.precision import PrecisionError

@@ -15,6 +15,9 @@ _SMALL = 50
 _WIDEST = 48
 """Columns of the chart."""
 
+MEMORIES = {"flash": "flash", "ram": "RAM"}
+"""The names of the memories of a footprint."""
+
 
 def cost_record(module: Any, target: str | None, entry: str, board: str | None = None) -> dict[str, Any]:
     """Products, kernels and buffers of the program for that target. For a board, its compiler shows flash and RAM as well; nothing else is
@@ -56,7 +59,7 @@ def _report(module: Any, target: str | None, entry: str, board: str | None) -> M
 
 def footprint_record(report: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of flash and RAM, each with its bytes and its contents, the limits, and the board; nothing for a build without limits."""
-    from ..driver.footprint import flash_rows, ram_rows
+    from ..driver.footprint import flash_rows, ram_rows, total
 
     if "footprint" not in report:
         return {}
@@ -65,7 +68,7 @@ def footprint_record(report: Mapping[str, Any]) -> dict[str, Any]:
         "footprint": {
             kind: {
                 "limit": report["footprint"][kind]["limit"],
-                "bytes": sum(n for _, n, _ in rows),
+                "bytes": total(rows),
                 "parts": [{"kind": k, "bytes": n, "of": of} for k, n, of in rows],
             }
             for kind, rows in parts.items()
@@ -85,7 +88,7 @@ def list_footprint(record: Mapping[str, Any]) -> Iterator[str]:
     """Tables of flash and RAM, with a bar for the share of each part; nothing for a record without a footprint."""
     from .tables import drawer
 
-    for kind, title in (("flash", "flash"), ("ram", "RAM")):
+    for kind, title in MEMORIES.items():
         if "footprint" not in record:
             return
         about = record["footprint"][kind]
@@ -179,17 +182,18 @@ def _named(kernel: Mapping[str, Any]) -> str:
 
 def list_memory(record: Mapping[str, Any]) -> Iterator[str]:
     """A chart for each function: a row for each buffer of its arena, in the order of offsets, over the steps of one run."""
+    from ..driver.footprint import busiest_step
+
     for function in dict.fromkeys(b["function"] for b in record["buffers"]):
         buffers = [b for b in record["buffers"] if b["function"] == function]
         pools = [p["name"] for p in record["workspace_pools"]]
         order = {n: k for k, n in enumerate(pools)}
         buffers.sort(key=lambda b: (order.get(b.get("pool"), 0), b["offset"], b["first_step"], b["name"]))
         steps = 1 + max(b["last_step"] for b in buffers)
-        alive = [sum(b["bytes"] for b in buffers if b["first_step"] <= s <= b["last_step"]) for s in range(steps)]
-        peak = max(range(steps), key=lambda s: alive[s])
         formula = record.get("peaks", {}).get(function)
         if formula is None:
-            yield f"  @{function}: {steps} steps, at most {alive[peak]} bytes in use (step {peak})"
+            peak, most = busiest_step(buffers)
+            yield f"  @{function}: {steps} steps, at most {most} bytes in use (step {peak})"
         else:
             yield from _peak(function, steps, formula)
         width = min(steps, _WIDEST)

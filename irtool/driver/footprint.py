@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from ..diagnostics import Diagnostic, IrError
@@ -104,10 +105,20 @@ def _peak(report: Mapping[str, Any]) -> tuple[int, list[Mapping[str, Any]]] | No
     buffers = report["buffers"]
     if not buffers:
         return None
-    steps = range(max(b["last_step"] for b in buffers) + 1)
-    live = {s: [b for b in buffers if b["first_step"] <= s <= b["last_step"]] for s in steps}
-    step = max(steps, key=lambda s: (sum(b["bytes"] for b in live[s]), -s))
-    return step, sorted(live[step], key=lambda b: -b["bytes"])
+    step, _ = busiest_step(buffers)
+    live = [b for b in buffers if b["first_step"] <= step <= b["last_step"]]
+    return step, sorted(live, key=lambda b: -b["bytes"])
+
+
+def busiest_step(buffers: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """The first step with most bytes in use, and these bytes, for the buffers of a build report, one at least."""
+    changes = [0] * (max(b["last_step"] for b in buffers) + 2)
+    for b in buffers:
+        changes[b["first_step"]] += b["bytes"]
+        changes[b["last_step"] + 1] -= b["bytes"]
+    in_use = list(accumulate(changes[:-1]))
+    most = max(in_use)
+    return in_use.index(most), most
 
 
 def _flash_advice(report: Mapping[str, Any], rows: Sequence[tuple[str, int, str]]) -> str:
