@@ -88,7 +88,7 @@ def command(files: tuple[str, ...], style: str, split: SplitChoice, **asked: Any
         choose_backend(checks.target, {})  # an unknown one is said before anything is read
     diagnostics: list[Diagnostic] = []
     for path in files:
-        diagnostics += _check_parts(path, checks, style, split) if split else _check(path, checks, style)
+        diagnostics += _check(path, checks, style, split)
     diagnostics = current_flags().applied(diagnostics)
     errors = sum(d.level == "error" for d in diagnostics)
     if style in FORMATS:
@@ -108,7 +108,7 @@ def command(files: tuple[str, ...], style: str, split: SplitChoice, **asked: Any
         raise click.exceptions.Exit(1)
 
 
-def _check_parts(path: str, checks: Checks, style: str, split: SplitChoice) -> list[Diagnostic]:
+def _check(path: str, checks: Checks, style: str, split: SplitChoice) -> list[Diagnostic]:
     """The problems of the modules in a file, or their differences from those that it expects."""
     from ..diagnostics import IrError, UsageError
     from .input_module import read_input
@@ -120,16 +120,6 @@ def _check_parts(path: str, checks: Checks, style: str, split: SplitChoice) -> l
     except IrError as error:
         return [d if d.location else replace(d, filename=path) for d in error.diagnostics]
     return [d for part in parts for d in part.judged(_check_input(part.input_file, checks, style))]
-
-
-def _check(path: str, checks: Checks, style: str) -> list[Diagnostic]:
-    from ..diagnostics import IrError
-    from .input_module import read_input
-
-    try:
-        return _check_input(read_input(path), checks, style)
-    except IrError as error:
-        return [d if d.location else replace(d, filename=path) for d in error.diagnostics]
 
 
 def _check_input(input_file: InputModule, checks: Checks, style: str) -> list[Diagnostic]:

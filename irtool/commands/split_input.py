@@ -34,21 +34,22 @@ class SplitChoice:
         return self.split_input_file or self.verify_diagnostics
 
     def parts(self, input_file: InputModule) -> list[Expected]:
-        """The modules of a text, with the errors that they must have. Raises IrError for a model, and for mistakes in comments."""
-        from .goldens.cases import split_parts
+        """The modules of a file, with the errors that they must have: the file itself without these options.
+
+        Raises IrError for a model with one of them, and for mistakes in comments.
+        """
+        from .goldens.cases import part_of, split_parts
         from .input_module import RelayText
 
+        if not self:
+            return [Expected(input_file)]
         if not isinstance(input_file, RelayText):
             option = "--split-input-file" if self.split_input_file else "--verify-diagnostics"
             raise UsageError(f"{option} is for Relay text, and {input_file.name} is a model", code=ClashingOptions)
         lines = input_file.text.split("\n")
-        parts = split_parts(lines, "//")
         if not self.split_input_file:
-            from .goldens.directives import read_directives
-
-            whole = replace(parts[0], lines=lines)
-            directives, mistakes = read_directives(lines, "//")
-            return [self._expected(replace(whole, directives=directives, mistakes=mistakes), input_file)]
+            return [self._expected(part_of(lines, "//"), input_file)]
+        parts = split_parts(lines, "//")
         if len(parts) > 1 and not parts[0].has_text("//"):
             parts = parts[1:]  # comments about the file
         return [self._expected(part, input_file) for part in parts]

@@ -105,11 +105,16 @@ def _pieces(lines: list[str]) -> list[list[str]]:
     return pieces
 
 
+def part_of(lines: list[str], marker: str, first: int = 1) -> Part:
+    """The part that these lines are, the first of which has that number."""
+    return Part(first, lines, *read_directives(lines, marker, first))
+
+
 def split_parts(lines: list[str], marker: str) -> list[Part]:
     """The parts of the lines of a file."""
     parts, first = [], 1
     for piece in _pieces(lines):
-        parts.append(Part(first, piece, *read_directives(piece, marker, first)))
+        parts.append(part_of(piece, marker, first))
         first += len(piece) + 1
     return parts
 
