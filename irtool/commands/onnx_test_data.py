@@ -48,11 +48,12 @@ def _read(path: str) -> tuple[str, Any]:
     from ..frontends.onnx.package import onnx_package
     from ..frontends.onnx.tensors import read_tensor
 
-    package = onnx_package()
-    proto = package.TensorProto()
+    proto = onnx_package().TensorProto()
+    from google.protobuf.message import DecodeError  # a package that onnx brings along
+
     try:
         proto.ParseFromString(read_bytes(path))
-    except Exception as error:  # noqa: BLE001 - protobuf's own class differs between its versions
+    except DecodeError as error:
         raise IrError(f"the file is no tensor of ONNX: {error}", filename=path, code=UnreadableFile) from None
     try:
         return proto.name, read_tensor(proto, "the tensor")

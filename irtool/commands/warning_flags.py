@@ -18,7 +18,7 @@ from .mistakes import BadValue
 
 WARNING, ERROR, SILENT = "warning", "error", ""
 _KEY = "irtool.warning_flags"
-_LINE = re.compile(r"(?:[^\n]*?: )?warning(?:\[(\w+)\])?: ")
+_LINE = re.compile(r"(?:(?P<place>[^\n]*?): )?warning(?:\[(?P<code>\w+)\])?: ")
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,13 @@ class WarningFlags:
         shown, errors = [], []
         for text in texts:
             match = _LINE.match(text)
-            level = self.level(match[1] or "") if match else WARNING
-            if level == ERROR:
-                errors.append(text)
+            level = self.level(match["code"] or "") if match else WARNING
+            if match and level == ERROR:
+                errors.append(_diagnostic(match))
             elif level:
                 shown.append(text)
         if errors:
-            raise IrError(tuple(_diagnostic(text) for text in errors))
+            raise IrError(errors)
         return shown
 
 
@@ -138,12 +138,9 @@ def _code(name: str) -> type[Code]:
     return cls
 
 
-def _diagnostic(text: str) -> Diagnostic:
-    """The error for the text of a warning."""
-    match = _LINE.match(text)
-    assert match is not None
+def _diagnostic(head: re.Match[str]) -> Diagnostic:
+    """The error for the text of a warning that begins with that head."""
     from .code_manual import find_code
 
-    place = text[: match.end()].partition("warning")[0].removesuffix(": ")
-    code = find_code(match[1]) if match[1] else None
-    return Diagnostic(text[match.end() :], filename=place, code=code, notes=(_REASON,))
+    code = find_code(head["code"]) if head["code"] else None
+    return Diagnostic(head.string[head.end() :], filename=head["place"] or "", code=code, notes=(_REASON,))
