@@ -12,7 +12,7 @@ them as often as it reads: once at most for each element, or, without vectors, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -47,9 +47,11 @@ def store_narrow(program: Program, target: VectorTarget) -> None:
     with ProgramRewriter(program) as rewriter:
         every = [s for calls in rewriter.calls.values() for s in calls]
         fixed = fixed_slots(program)
-        for slot in _temporaries(every, fixed):
-            writers = [s for s in every if slot in _resolved(s.outputs)]
-            readers = [s for s in every if slot in _resolved(s.inputs)]
+        writers_of, readers_of = _by_slot(every, lambda s: s.outputs), _by_slot(every, lambda s: s.inputs)
+        for slot, writers in writers_of.items():
+            if slot.kind != TEMP or slot in fixed:
+                continue
+            readers = readers_of.get(slot, [])
             narrow = _narrow_value(writers, slot)
             if narrow is None or not readers or not all(_can_read(s, slot) for s in readers):
                 continue
@@ -66,10 +68,13 @@ def _resolved(slots: Sequence[Slot]) -> list[Slot]:
     return [s.resolve() for s in slots]
 
 
-def _temporaries(calls: Sequence[RunKernel], fixed: set[Slot]) -> Iterator[Slot]:
-    """The temporaries that calls write, each once."""
-    slots = dict.fromkeys(slot for s in calls for slot in _resolved(s.outputs))
-    return (slot for slot in slots if slot.kind == TEMP and slot not in fixed)
+def _by_slot(calls: Sequence[RunKernel], slots: Callable[[RunKernel], Sequence[Slot]]) -> dict[Slot, list[RunKernel]]:
+    """For each slot among those of some calls the calls that have it, each once."""
+    result: dict[Slot, list[RunKernel]] = {}
+    for s in calls:
+        for slot in dict.fromkeys(_resolved(slots(s))):
+            result.setdefault(slot, []).append(s)
+    return result
 
 
 def _params(s: RunKernel, slots: Sequence[Slot], params: Sequence[Buffer], slot: Slot) -> list[Buffer]:
