@@ -61,8 +61,8 @@ class ReadTokens(ModulePass):
         names = parameters_by_input(function)
         tokens = next((p for p in function.params if p.name == names.get(self.tokens, self.tokens)), None)
         if tokens is None:
-            known = [*(p.name for p in function.params), *names]
-            raise UsageError(f"@main has no input {self.tokens!r}", help=nearest(self.tokens, known))
+            all_names = [*(p.name for p in function.params), *names]
+            raise UsageError(f"@main has no input {self.tokens!r}", help=nearest(self.tokens, all_names))
         shape = _shape(tokens)
         if len(shape) not in (1, 2) or not _is_whole(tokens) or shape[:-1] not in ((), (1,)):
             raise IrError(f"%{tokens.name} is no row of tokens: {_type(tokens)}", tokens.span, code=CannotTransform)
@@ -154,7 +154,7 @@ def _with_last_scores(body: Expr, count: Dim) -> Expr:
 
 def _last_row(e: Expr, count: Dim) -> Expr:
     """The last row along the axis before the last one, chosen before the operators that work on single rows."""
-    taken: list[Call] = []
+    row_operators: list[Call] = []
     while isinstance(e, Call):
         data = e.args[0] if e.args else None
         t = data.checked_type if data is not None else None
@@ -163,13 +163,13 @@ def _last_row(e: Expr, count: Dim) -> Expr:
             break
         if not _keeps_rows(e, t):
             break
-        taken.append(e)
+        row_operators.append(e)
         e = e.args[0]
     t = e.checked_type
     assert isinstance(t, TensorType)
     axis = len(t.shape) - 2
     result: Expr = call("strided_slice", e, begin=[-1], end=[2**31 - 1], strides=[1], axes=[axis], span=e.span)
-    for old in reversed(taken):
+    for old in reversed(row_operators):
         attributes = attributes_of(old.attrs)
         if is_call_to(old, "reshape"):
             assert isinstance(old.checked_type, TensorType)

@@ -77,10 +77,10 @@ def write_step(
     if isinstance(s, Pop):
         # Lengths have the values of the call: the tensors that give them others are in the frame too.
         pairs = zip(frame_fields(s.outputs), s.outputs, strict=True)
-        taken = [
+        copies = [
             f"memcpy({place(x)}, {_plus(stack, f.offset)}, {byte_count(bound(x.resolve().nbytes))});" for f, x in pairs
         ]
-        return [*taken, f"{stack} += {frame_bytes(s.outputs)};"]
+        return [*copies, f"{stack} += {frame_bytes(s.outputs)};"]
     if isinstance(s, Give):
         return _give(s, place, collect[0])
     return [f"{next_body} = irt_next({REGION});", "continue;"]

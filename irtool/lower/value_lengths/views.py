@@ -48,23 +48,23 @@ def _of_codes(t: TensorType, codes: Sequence[Range], allowzero: bool) -> tuple[l
     special = [k for k, r in enumerate(codes) if r.least is None or r.least < -1]
     first = special[0] if special else len(codes)
     shape = dims(t)
-    known: list[int | None] = [r.exact if (r.least or 0) >= 1 else None for r in codes]
+    extents: list[int | None] = [r.exact if (r.least or 0) >= 1 else None for r in codes]
     for k, r in enumerate(codes):
         if allowzero and r.exact is not None and (r.least or 0) >= 0:
-            known[k] = r.exact
+            extents[k] = r.exact
         elif not allowzero and k < min(first, len(shape)) and r.exact is not None and r.exact in (0, shape[k]):
-            known[k] = shape[k]  # of no elements too: the code 0 copies the extent
-    presumed = [k for k, d in enumerate(known) if k > first and d is not None] if len(special) > 1 else []
-    left, others = _without(shape, [d for d in known if d is not None])
-    is_single = known.count(None) == 1
+            extents[k] = shape[k]  # of no elements too: the code 0 copies the extent
+    presumed = [k for k, d in enumerate(extents) if k > first and d is not None] if len(special) > 1 else []
+    left, others = _without(shape, [d for d in extents if d is not None])
+    is_single = extents.count(None) == 1
     if is_single and is_number(left) and is_number(others) and others and left % others == 0:
-        return [exactly(left // others if d is None else d) for d in known], presumed
+        return [exactly(left // others if d is None else d) for d in extents], presumed
     elements = bound(left) if is_single else bound(prod(shape))
     copied = [shape[k : k + 1] if k <= first else shape for k in range(len(codes))]
-    most = [_most(codes[k], copied[k], elements) for k, d in enumerate(known) if d is None]
-    fits = prod(most) * bound(prod(d for d in known if d is not None)) <= _MOST_ELEMENTS
+    most = [_most(codes[k], copied[k], elements) for k, d in enumerate(extents) if d is None]
+    fits = prod(most) * bound(prod(d for d in extents if d is not None)) <= _MOST_ELEMENTS
     ends = iter(most if fits and all(most) else [None] * len(most))  # of no elements, any extent may stand beside a 0
-    return [Range(0, next(ends)) if d is None else exactly(d) for d in known], presumed
+    return [Range(0, next(ends)) if d is None else exactly(d) for d in extents], presumed
 
 
 def _without(shape: Sequence[int], known: Sequence[int]) -> tuple[int, int]:

@@ -35,6 +35,11 @@ def _require_size(size: int) -> None:
         raise RelationError(f"block_size is {size}; it is from 1 to {_MOST}")
 
 
+def _or_zero(element: Any, place: Any, extent: int, size: int) -> Any:
+    """An element of a block of that size; 0 behind the extent, where the last block is shorter."""
+    return te.if_then_else(place < extent, element, te.const(0, element.dtype)) if extent % size else element
+
+
 @operator("qnn.quantize_blocks", "data", pattern=Pattern.OPAQUE, attrs="QuantizeBlocksAttrs")
 @dataclass(frozen=True)
 class QuantizeBlocks(Operator):
@@ -88,10 +93,7 @@ class QuantizeBlocks(Operator):
 
         def magnitude(*i: Any) -> Any:
             place = i[-1] * size + j
-            read = te.abs(data[(*i[:-1], place)])
-            if extent % size:
-                read = te.if_then_else(place < extent, te.abs(data[(*i[:-1], place)]), te.const(0.0, "float32"))
-            return te.max(read, axis=j)
+            return te.max(_or_zero(te.abs(data[(*i[:-1], place)]), place, extent, size), axis=j)
 
         largest = te.compute((*rows, count), magnitude, name="largest")
 
@@ -200,10 +202,7 @@ class DenseBlocks(Operator):
 
         def number(row: Sequence[Any], block: Any, step: Any) -> Any:
             place = block * size + step
-            read = te.cast(data[(*row, place)], "int32")
-            if extent % size:
-                read = te.if_then_else(place < extent, te.cast(data[(*row, place)], "int32"), te.const(0, "int32"))
-            return read
+            return _or_zero(te.cast(data[(*row, place)], "int32"), place, extent, size)
 
         def product(*i: Any) -> Any:
             *row, n, block = i

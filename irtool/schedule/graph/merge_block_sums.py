@@ -92,12 +92,12 @@ def _merged(part: Reduction, whole: Reduction) -> Reduction | None:
     most = largest_product(term) * bound(math.prod(n for _, n in part.inner))
     if not 0 < most < 1 << 31:
         return None
-    read = next(e for e in post_order(added) if _reads(e, stored.buffer))
-    converted = next((e for e in post_order(added) if isinstance(e, Cast) and _is_corrected(e.value, read)), None)
-    if converted is None or converted.dtype != whole.acc.dtype or not isinstance(read, Load):
+    result = next(e for e in post_order(added) if _reads(e, stored.buffer))
+    converted = next((e for e in post_order(added) if isinstance(e, Cast) and _is_corrected(e.value, result)), None)
+    if converted is None or converted.dtype != whole.acc.dtype or not isinstance(result, Load):
         return None
     values: dict[Expr, Expr] = {}
-    for own, place in zip(stored.indices, read.indices, strict=True):
+    for own, place in zip(stored.indices, result.indices, strict=True):
         if isinstance(own, Var):
             values[own] = place
         elif own is not place and not (_is_zero(own) and _is_zero(place)):
@@ -105,7 +105,7 @@ def _merged(part: Reduction, whole: Reduction) -> Reduction | None:
     if any(v not in values for v, n in part.loops if n != 1):
         return None
     product: Expr = substitute(term, {**{v: const(0, v.dtype) for v, _ in part.loops}, **values})
-    correction = _correction(converted.value, read)
+    correction = _correction(converted.value, result)
     if correction is not None:
         first: Expr | None = None
         for v, n in part.inner:
@@ -119,13 +119,15 @@ def _merged(part: Reduction, whole: Reduction) -> Reduction | None:
     return replace(whole, inner=(*whole.inner, *part.inner), update=update)
 
 
-def _is_corrected(e: Expr, read: Expr) -> bool:
+def _is_corrected(e: Expr, result: Expr) -> bool:
     """True for the result of a part, or its sum with, or its difference from, something else."""
-    return e is read or (isinstance(e, Binary) and ((e.op in "+-" and e.a is read) or (e.op == "+" and e.b is read)))
+    return e is result or (
+        isinstance(e, Binary) and ((e.op in "+-" and e.a is result) or (e.op == "+" and e.b is result))
+    )
 
 
-def _correction(e: Expr, read: Expr) -> Expr | None:
+def _correction(e: Expr, result: Expr) -> Expr | None:
     if not isinstance(e, Binary):
         return None
-    other = e.b if e.a is read else e.a
+    other = e.b if e.a is result else e.a
     return Binary("-", const(0), other, "int32") if e.op == "-" else other
