@@ -35,5 +35,5 @@ def _is_small(e: Expr) -> bool:
     """True if an expression can be evaluated in little memory, intermediate results included."""
     if isinstance(e, Constant) or e.checked_type is None:
         return True
-    known = [t.extents for t in tuple_leaves(e.checked_type) if isinstance(t, TensorType)]
-    return all(extents is not None and math.prod(extents) <= _LARGEST_FOLDED for extents in known)
+    shapes = [t.extents for t in tuple_leaves(e.checked_type) if isinstance(t, TensorType)]
+    return all(shape is not None and math.prod(shape) <= _LARGEST_FOLDED for shape in shapes)
