@@ -13,6 +13,7 @@ import irtool
 from irtool.ir import Constant, Function, Module, TensorType, Tuple, TupleGetItem, Var
 from irtool.ops.base import call
 from irtool.schedule.instructions.packed_words import pack_words
+from irtool.symbolic_int import symbolic
 
 RNG = np.random.default_rng(5)
 RANGES = {"int4": (-8, 8), "uint4": (0, 16), "int8": (-128, 128), "uint8": (0, 256)}
@@ -107,3 +108,28 @@ def test_rows_that_a_run_counts(dtype: str) -> None:
         data = RNG.standard_normal((rows, 96)).astype("float32")
         for actual, expected in zip(artifact.run([data]), irtool.evaluate(opened, [data]), strict=True):
             np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("rows, k", [(0, 0), (1, 1), (2, 13), (3, 16), (5, 19)])
+def test_quantized_blocks_of_a_length(rows: int, k: int) -> None:
+    """The last block is as long as the run decides; without elements there are no scales."""
+    text = """def @main(%x: Tensor[(?, 7), float32], %y: Tensor[(3, ?), float32]) {
+      let %p = qnn.quantize_blocks(%x, block_size=4);
+      let %q = qnn.quantize_blocks(%y, block_size=4);
+      (%p.0, %p.1, %q.0, %q.1)
+    }"""
+    module = irtool.parse(text)
+    artifact = irtool.build(module, shapes={"x": ("0<=?<=5", 7), "y": (3, "0<=?<=19")}, math="strict", cflags="-O1")
+    inputs = [RNG.standard_normal(s).astype("float32") for s in ((rows, 7), (3, k))]
+    for actual, expected in zip(artifact.run(inputs), irtool.evaluate(module, inputs), strict=True):
+        assert actual.shape == np.shape(expected)
+        np.testing.assert_array_equal(actual, expected)
+
+
+def test_scales_of_a_length_have_an_element_for_each_block() -> None:
+    n = symbolic("n", 1, 16)
+    data = TensorType((3, n), "float32")
+    module = irtool.infer_types(
+        Module({"main": Function((x := Var("x", data),), call("qnn.quantize_blocks", x, block_size=4))})
+    )
+    assert module["main"].ret_type.fields[1].shape == (3, (n + 3) // 4)

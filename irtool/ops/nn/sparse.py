@@ -14,7 +14,7 @@ from ... import te
 from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import Dim
-from ...symbolic_int import is_open
+from ...symbolic_int import bound, is_open
 from ...tir.dtypes import accumulator_dtype
 from ..base import Operator, Pattern, RelationError, Reporter, operator
 from ..conversion import convert
@@ -141,7 +141,7 @@ def row_sums(
         return te.extern(shape, list(inputs), fill, dtype=dtype, name="sparse_product")
 
     others = (*shape[:channel], *shape[channel + 1 :])
-    if is_contiguous or any(is_open(n) for n in (*shape, columns)) or prod(others) < _FEWEST:
+    if is_contiguous or any(is_open(n) for n in (*shape, columns)) or bound(prod(others)) < _FEWEST:
         return product_of(inputs, shape, channel, read)
 
     def element(c: Any, n: Any) -> Any:

@@ -11,7 +11,7 @@ from ...deferred import np
 from ...ir import TensorType, TupleType, Type
 from ...ir.dims import Dim, is_number
 from ..base import Operator, Pattern, RelationError, Reporter, operator
-from ..shapes import require_compatible, tensor
+from ..shapes import ceildiv, require_compatible, tensor
 from ..typical import NearOne
 from .blocks import REAL, STORED
 from .parameters import require_dtype
@@ -26,10 +26,6 @@ _MOST = 1 << 16
 """The longest block: its products add up in 32 bits."""
 
 
-def _blocks(extent: Dim, size: int) -> Dim:
-    return -(-extent // size) if is_number(extent) else extent
-
-
 def _require_size(size: int) -> None:
     if not 1 <= size <= _MOST:
         raise RelationError(f"block_size is {size}; it is from 1 to {_MOST}")
@@ -37,7 +33,21 @@ def _require_size(size: int) -> None:
 
 def _or_zero(element: Any, place: Any, extent: int, size: int) -> Any:
     """An element of a block of that size; 0 behind the extent, where the last block is shorter."""
-    return te.if_then_else(place < extent, element, te.const(0, element.dtype)) if extent % size else element
+    return (
+        te.if_then_else(place < extent, element, te.const(0, element.dtype))
+        if _may_hang_over(extent, size)
+        else element
+    )
+
+
+def _may_hang_over(extent: int, size: int) -> bool:
+    """True if the last block of that size may be shorter: extents that the run decides are not known to be multiples."""
+    return not is_number(extent) or extent % size != 0
+
+
+def _longest(extent: int, size: int) -> int:
+    """The elements of the longest block."""
+    return min(size, extent) if is_number(extent) else size
 
 
 @operator("qnn.quantize_blocks", "data", pattern=Pattern.OPAQUE, attrs="QuantizeBlocksAttrs")
@@ -67,7 +77,7 @@ class QuantizeBlocks(Operator):
         if not data.shape:
             raise RelationError("the data are a scalar, which has no blocks")
         *rows, extent = data.shape
-        scales = (*rows, _blocks(extent, self.block_size))
+        scales = (*rows, ceildiv(extent, self.block_size))
         return TupleType((TensorType(data.shape, "int8"), TensorType(scales, "float32")))
 
     def evaluate(self, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -88,7 +98,7 @@ class QuantizeBlocks(Operator):
         *rows, extent = data.shape
         size = self.block_size
         count = -(-extent // size)
-        j = te.reduce_axis(min(size, extent), name="j")
+        j = te.reduce_axis(_longest(extent, size), name="j")
         least, full = te.const(LEAST, "float32"), te.const(float(LARGEST), "float32")
 
         def magnitude(*i: Any) -> Any:
@@ -163,7 +173,7 @@ class DenseBlocks(Operator):
         if not data.shape or len(weight.shape) != 2:
             raise RelationError(f"the data have rank 1 or more, and the weights rank 2: {data} and {weight}")
         require_compatible(data.shape[-1], weight.shape[1], "K of the data and of the weights")
-        blocks = _blocks(weight.shape[1], self.block_size)
+        blocks = ceildiv(weight.shape[1], self.block_size)
         self._require(data_scale, (*data.shape[:-1], blocks), names[1])
         self._require(scale, (weight.shape[0], blocks), names[3])
         if zero.shape:
@@ -197,7 +207,7 @@ class DenseBlocks(Operator):
         *rows, extent = data.shape
         size, units = self.block_size, weight.shape[0]
         count = -(-extent // size)
-        j, each = (te.reduce_axis(min(size, extent), name=n) for n in ("j", "e"))
+        j, each = (te.reduce_axis(_longest(extent, size), name=n) for n in ("j", "e"))
         b = te.reduce_axis(count, name="b")
 
         def number(row: Sequence[Any], block: Any, step: Any) -> Any:
@@ -207,7 +217,7 @@ class DenseBlocks(Operator):
         def product(*i: Any) -> Any:
             *row, n, block = i
             place = block * size + j
-            if extent % size:
+            if _may_hang_over(extent, size):
                 place = te.minimum(place, extent - 1)  # its number is 0
             return te.sum(number(row, block, j) * te.cast(weight[n, place], "int32"), axis=j)
 

@@ -9,11 +9,11 @@ from typing import Any
 from ... import te
 from ...deferred import np
 from ...ir import TensorType, Type
-from ...ir.dims import Dim, is_number
+from ...ir.dims import Dim
 from ...te.tensor import UNPACKED
 from ..base import DType, Operator, Pattern, RelationError, Reporter, operator
 from ..dtypes import is_float, numpy_dtype
-from ..shapes import require_compatible, tensor
+from ..shapes import ceildiv, require_compatible, tensor
 from ..typical import NearOne
 from .parameters import channel_axis, require_dtype
 
@@ -79,12 +79,10 @@ class DequantizeBlocks(Operator):
         require_dtype(zero, dict.fromkeys((data.dtype, "int32", *REAL)), "the zero")  # type: ignore[arg-type]  # its keys are a sequence
         axis = channel_axis(self.axis, len(data.shape))
         shape: list[Dim] = list(data.shape)
-        extent = shape[axis]
-        if is_number(extent):
-            shape[axis] = -(-extent // self.block_size)
-            self._require_blocks(scale, shape, "the scale")
-            if zero.shape:
-                self._require_blocks(zero, shape, "the zero")
+        shape[axis] = ceildiv(shape[axis], self.block_size)
+        self._require_blocks(scale, shape, "the scale")
+        if zero.shape:
+            self._require_blocks(zero, shape, "the zero")
         return TensorType(data.shape, self.out_dtype)
 
     def _require_blocks(self, t: TensorType, shape: Sequence[Dim], what: str) -> None:
