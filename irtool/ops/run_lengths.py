@@ -138,6 +138,10 @@ class LengthMatches(Operator):
         return te.compute((), test, name="T_matches", tag="injective")
 
 
+_MOST_RANK = 64
+"""The most axes of an array of NumPy 2, in which runs of the interpreter have their tensors."""
+
+
 @operator("length.extents", "codes", "shape", pattern=Pattern.OPAQUE, attrs="LengthExtentsAttrs", level=99)
 @dataclass(frozen=True)
 class LengthExtents(Operator):
@@ -161,6 +165,9 @@ class LengthExtents(Operator):
             require_rank(t, 1, name)
             if t.dtype != "int64":
                 raise RelationError(f"{name} is {t}, not a vector of int64")
+            (count,) = t.shape
+            if is_number(count) and count > _MOST_RANK:
+                raise RelationError(f"{name} has {count} extents, more than the {_MOST_RANK} axes of an array")
         return codes
 
     def evaluate(self, codes: Any, shape: Any) -> Any:

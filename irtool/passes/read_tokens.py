@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..deferred import np
-from ..diagnostics import IrError, UsageError, nearest
+from ..diagnostics import IrError, nearest
 from ..ir import (
     Call,
     Constant,
@@ -62,7 +62,8 @@ class ReadTokens(ModulePass):
         tokens = next((p for p in function.params if p.name == names.get(self.tokens, self.tokens)), None)
         if tokens is None:
             all_names = [*(p.name for p in function.params), *names]
-            raise UsageError(f"@main has no input {self.tokens!r}", help=nearest(self.tokens, all_names))
+            help = nearest(self.tokens, all_names)
+            raise IrError(f"@main has no input {self.tokens!r}", function.span, code=CannotTransform, help=help)
         shape = _shape(tokens)
         if len(shape) not in (1, 2) or not _is_whole(tokens) or shape[:-1] not in ((), (1,)):
             raise IrError(f"%{tokens.name} is no row of tokens: {_type(tokens)}", tokens.span, code=CannotTransform)

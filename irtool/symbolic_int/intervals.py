@@ -8,6 +8,7 @@ import math
 from fractions import Fraction
 
 from .formulas import Atom, Formula, Minimum, Quotient, is_open, terms_of
+from .monomials import common_atoms, without
 from .symbols import Symbol
 
 Variable = tuple[str, int]
@@ -40,8 +41,8 @@ def _limits(value: Formula) -> tuple[Fraction, Fraction]:
         low, high = low + (min(most, 0) if m else k), high + (max(most, 0) if m else k)
     if not _has(value, Minimum) and not (is_open(value) and _has(value, Quotient)):
         return Fraction(low), Fraction(high)
-    coarse = _by_atoms(value)
-    return Fraction(max(low, coarse[0])), Fraction(min(high, coarse[1]))
+    others = [_by_atoms(value), *_by_common_factor(value)]
+    return max(Fraction(low), *(x for x, _ in others)), min(Fraction(high), *(x for _, x in others))
 
 
 def _has(value: Formula, kind: type) -> bool:
@@ -56,6 +57,16 @@ def _by_atoms(value: Formula) -> tuple[Fraction, Fraction]:
         least, most = (k * math.prod(e[n] for e in ends) for n in (0, 1))
         low, high = low + min(least, most), high + max(least, most)
     return low, high
+
+
+def _by_common_factor(value: Formula) -> list[tuple[Fraction, Fraction]]:
+    """The limits of `a * x - a * y` as those of `a`, which is not negative, times those of `x - y`; none if the terms share no atom."""
+    factor = common_atoms(value.terms) if len(value.terms) > 1 else []
+    if not factor:
+        return []
+    low, high = interval(type(value)({without(m, tuple(factor)): k for m, k in value.terms.items()}))
+    least, most = (math.prod(_ends(a)[n] for a in factor) for n in (0, 1))
+    return [(min(low * least, low * most), max(high * least, high * most))]
 
 
 def _ends(atom: Atom) -> tuple[Fraction, Fraction]:

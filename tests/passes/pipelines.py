@@ -71,6 +71,7 @@ REFUSES = {
     "LowerTE": "control flow in primitive functions",
     "LowerTensorExpr": "control flow in primitive functions",
     "QuantizePartition": "products of which only the second factor is a convolution's result",
+    "ReadTokens": "no parameter of some programs is a row of tokens",
     "UnCPS": "primitive functions do not become continuation-passing",
 }
 """Passes that may refuse a program (with a message that says why)."""
