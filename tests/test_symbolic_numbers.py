@@ -138,6 +138,14 @@ def test_minimums_have_the_values_of_numbers(seed: int) -> None:
         assert f.at({s: extent_of(s) for s in symbols}) == f
 
 
+def test_limits_of_sums_that_share_a_factor_are_those_of_the_rest() -> None:
+    """Of many symbols too, whose combinations are not tried: `a * c * d - a * min(c, 1) * d` is not negative."""
+    a, c, d = (symbolic(name, 0, 400) for name in "acd")
+    rest = minimum(a, 50) * d * (c - minimum(c, 1))
+    assert interval(rest) == (0, 50 * 400 * 399) and rest >= 0 and bound(rest) == 50 * 400 * 399
+    assert interval(-rest) == (-50 * 400 * 399, 0) and signs(a * d * (minimum(c, 3) - c)) == {-1, 0}
+
+
 def test_minimums_that_are_decided_are_no_formulas() -> None:
     n = symbolic("n", 3, 9)
     assert minimum(n, 2) == 2 and maximum(n, 2) is n and minimum(n, n + 1) is n and maximum(n, 9) == 9

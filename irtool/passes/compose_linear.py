@@ -14,7 +14,7 @@ from ..ops.dtypes import dtype_of
 from .core.base import FunctionPass, register_pass
 from .core.constants import array_constant, has_data, to_array
 from .core.context import PassContext
-from .core.extents import extents_of, known_extents
+from .core.extents import extents_of, is_smaller, known_extents
 from .core.reshaping import reshape_to
 
 _DTYPES = ("float32", "float64")
@@ -115,7 +115,7 @@ class _Composer:
         source = extents_of(e.args[0])
         if source is None or (a.out_dtype or dtype_of(e)) != dtype_of(e.args[0]):
             return None
-        if _size(source) >= _size(known_extents(e)) or weight.shape[0] > _MOST_GROWTH * weight.shape[1]:
+        if not is_smaller(source, known_extents(e)) or weight.shape[0] > _MOST_GROWTH * weight.shape[1]:
             return None
         inner = self._applied(e.args[0], weight, axis)
         last = _channels_last(inner, source) if a.layout == "NCHW" else None

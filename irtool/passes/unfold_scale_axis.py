@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from ..ir import Call, Constant, Expr, Function, Module, rewrite
 from ..ops.base import call, is_call_to
 from .core.base import FunctionPass, register_pass
 from .core.context import PassContext
-from .core.extents import extents_of
+from .core.extents import extents_of, is_smaller
 
 
 @register_pass("UnfoldScaleAxis", level=3, required=("InferType",))
@@ -60,6 +59,6 @@ def _scaled(e: Expr) -> tuple[int, int] | None:
                 continue
             wide = (1,) * (len(weights) - len(by)) + by
             along = all(n == 1 or axis == 1 for axis, n in enumerate(wide)) and wide[1] in (1, weights[1])
-            if along and read[1] == weights[1] and math.prod(read) < math.prod(weights):
+            if along and read[1] == weights[1] and is_smaller(read, weights):
                 return constant, scale
     return None

@@ -138,3 +138,23 @@ def test_borders_whose_widths_a_run_decides_are_no_channels() -> None:
         assert adds_channels(infer_expr(padded)) == expected
     bordered = call("nn.pad", x, scalar_constant(0, "float32"), pad_width=[[0, 0], [0, 0], [n, n]])
     assert not adds_channels(infer_expr(bordered))
+
+
+@pytest.mark.parametrize("middle", ["maximum(%0, %s)", "multiply(%0, sigmoid(nn.global_avg_pool2d(%0)))"])
+def test_sizes_that_the_run_decides_are_compared_at_their_greatest(middle: str) -> None:
+    """Any number of images, of any size from one element on: which tensor is larger depends on the run."""
+    text = f"""def @main(%x: Tensor[(?, 10, ?, ?), float32], %s: Tensor[(?, 37, 1, 1), float32], %u: Tensor[(37, 10, 3, 3), float32],
+      %w: Tensor[(24, 37, 3, 3), float32]) {{
+      %0 = nn.conv2d(%x, %u, channels=37, {SAME});
+      nn.conv2d({middle}, %w, channels=24, {SAME})
+    }}"""
+    rng = np.random.default_rng(4)
+    weights = {n: rng.normal(size=s).astype("float32") for n, s in (("u", (37, 10, 3, 3)), ("w", (24, 37, 3, 3)))}
+    module = irtool.parse(V + text)
+    dims = {"x": ("n<=4", 10, "h<=40", "k<=40"), "s": ("n", 37, 1, 1)}
+    artifact = irtool.build(module, weights, shapes=dims, cflags="-O1")
+    for n, h, k in ((1, 1, 1), (4, 40, 33), (2, 3, 40)):
+        x, s = (rng.normal(size=shape).astype("float32") for shape in ((n, 10, h, k), (n, 37, 1, 1)))
+        actual = artifact.run({"x": x, "s": s})
+        expected = irtool.evaluate(module, [x, s, weights["u"], weights["w"]])
+        np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-3)

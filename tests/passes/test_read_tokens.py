@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.diagnostics import IrError, UsageError
+from irtool.diagnostics import IrError
 from tests.frontends.onnx.agreement import parse
 
 pytest.importorskip("onnx")
@@ -105,7 +105,7 @@ def test_only_the_last_row_is_multiplied_by_the_head() -> None:
 
 def test_refusals() -> None:
     module, _ = irtool.from_onnx(decoder(), dims=DIMS)
-    with pytest.raises(UsageError, match="no input 'ids'"):
+    with pytest.raises(IrError, match="no input 'ids'"):
         irtool.run_passes(module, 'ReadTokens{tokens="ids"}')
     with pytest.raises(IrError, match="is no row of tokens"):
         irtool.run_passes(module, 'ReadTokens{tokens="past_key"}')

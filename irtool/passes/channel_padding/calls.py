@@ -14,7 +14,7 @@ from ...ops.base import called_operator, is_call_to
 from ...ops.dtypes import dtype_of
 from ...symbolic_int import is_known
 from ..core.constants import has_data, single_value, to_array
-from ..core.extents import extents_of, known_extents
+from ..core.extents import extents_of, is_smaller, known_extents
 from .rule import KEEPING, LAYERS
 
 _FEW = 16
@@ -87,7 +87,7 @@ def channel_axis(e: Call, operand: Expr) -> int | None:
     if len(own) == 1 and isinstance(getattr(e.attrs, "axis", None), int):  # of a bias or slope, the attribute says it
         return 0 if e.attrs.axis % len(shape) == 1 else None
     axis = len(own) - len(shape) + 1
-    return axis if axis >= 0 and own[axis] == shape[1] > 1 else None
+    return axis if axis >= 0 and own[axis] == shape[1] != 1 else None
 
 
 def _can_be_spread(e: Call, operand: Expr) -> bool:
@@ -95,8 +95,7 @@ def _can_be_spread(e: Call, operand: Expr) -> bool:
     own, shape = extents_of(operand), extents_of(e)
     if own is None or shape is None or len(own) > len(shape):
         return False
-    is_small = math.prod(own) * _FEW <= math.prod(shape)
-    return has_data(operand) or (is_small and channel_axis(e, operand) is not None)
+    return has_data(operand) or (not is_smaller(shape, own, _FEW) and channel_axis(e, operand) is not None)
 
 
 def _largest_beside(e: Call, operand: Expr) -> float:

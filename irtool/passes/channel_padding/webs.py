@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from ...ir import Call, Expr, Function, Tuple, post_order
 from ...ir.scope import users_of
+from ...symbolic_int import estimate
 from ..core.extents import extents_of, known_extents
 from .calls import adds_channels, fields_of, is_layer, largest_added
 from .channels import whole_channels
@@ -40,6 +41,7 @@ class _Web:
     copied: int = 0
 
     @property
+    @estimate
     def is_worth_it(self) -> bool:
         """True if channels are to be added; of concatenations with other layers these would lie in different places."""
         alike = len(self.layers) == 1 or not any(fields_of(e) for e in self.layers)

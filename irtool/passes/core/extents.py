@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from ...ir import Expr, TensorType
+from ...symbolic_int import estimate
 
 
 def extents_of(e: Expr) -> tuple[int, ...] | None:
@@ -16,3 +20,12 @@ def known_extents(e: Expr) -> tuple[int, ...]:
     extents = extents_of(e)
     assert extents is not None
     return extents
+
+
+@estimate
+def is_smaller(shape: Sequence[int], other: Sequence[int], times: int = 1) -> bool:
+    """True if a tensor of a shape has fewer than `times` the elements of another one, at the greatest lengths that a run may have.
+
+    For choices that cost time only: of two lengths, one run may have more in the first, another in the second.
+    """
+    return math.prod(shape) < times * math.prod(other)
