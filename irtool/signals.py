@@ -67,10 +67,13 @@ class _Hold:
 
     def answer(self, number: int, frame: FrameType | None) -> None:
         before = self.before[number]
-        if self.holds or not callable(before):
+        if self.holds:
             self.came.append(number)
-        else:
+        elif callable(before):
             before(number, frame)
+        else:  # the system's answer, which the end of the process is
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
 
 
 _holds: list[_Hold] = []
