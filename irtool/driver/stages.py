@@ -34,7 +34,7 @@ STAGES: tuple[ProgramStage, ...] = (
     *SCHEDULE,
     ProgramStage(
         "OrderSteps",
-        "moves steps for a result to where their operands are ready, if less memory is then alive at one time; runs after kernels are final",
+        "moves steps of a function so that the least memory is alive at one time; runs after kernels are final",
         lambda program, machine: order_steps(program),
     ),
     ProgramStage(
