@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .diagnostics import IrError
+from .signals import uninterrupted
 
 if TYPE_CHECKING:
     import tempfile
@@ -93,7 +94,8 @@ def temporary_folder() -> tempfile.TemporaryDirectory[str]:
                 raise IrError(f"cannot write to {self.name}: {error.strerror}", help=_ELSEWHERE) from None
 
     try:
-        return Folder(prefix=TEMPORARY, ignore_cleanup_errors=True)
+        with uninterrupted():  # Python first writes a file to see if it can, which a signal would leave behind
+            return Folder(prefix=TEMPORARY, ignore_cleanup_errors=True)
     except OSError as error:
         raise IrError(f"cannot make a temporary folder: {error.strerror or error}", help=_ELSEWHERE) from None
 

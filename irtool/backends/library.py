@@ -6,7 +6,6 @@ import ctypes
 import os
 import shutil
 import struct
-import tempfile
 import threading
 from collections.abc import Sequence
 from ctypes import addressof
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..diagnostics import ToolError
+from ..files import temporary_folder
 from ..tir.errors import (
     BRANCH_ERROR,
     ELEMENTS_ERROR,
@@ -300,6 +300,6 @@ def _open_once(path: Path) -> _Opened:
         if _paths.setdefault(path, identity) == identity:
             opened = _opened[identity] = _Opened(open_library(path))
             return opened
-        with tempfile.TemporaryDirectory(prefix="irtool-") as folder:
+        with temporary_folder() as folder:
             opened = _opened[copied] = _Opened(open_library(Path(shutil.copy(path, folder))))
         return opened

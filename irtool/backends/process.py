@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ..boards.running import BoardRun
 from ..diagnostics import ToolError
+from ..files import temporary_folder
 
 _SHOWN = 4000
 
@@ -30,7 +30,7 @@ def run_program(
 
     Raises ToolError with the program's message if its exit code is not 0, as under a sanitizer, and if the time is over.
     """
-    with tempfile.TemporaryDirectory(prefix="irtool-") as folder:
+    with temporary_folder() as folder:
         read = [Path(folder, f"in{n}.raw") for n in range(len(inputs))]
         written = [Path(folder, f"out{n}.raw") for n in range(outputs)]
         for path, array in zip(read, inputs):

@@ -76,7 +76,8 @@ def test_integer_arithmetic_in_c_is_the_reference_exactly():
         expected.append(operators.get(name).make(attributes).evaluate(*arguments))
     module = irtool.infer_types(Module({"main": Function(tuple(params), Tuple(tuple(calls)))}))
     plain = irtool.run_passes(module, "qnn.CanonicalizeOps")
-    assert "qnn." not in irtool.to_text(plain, metadata=False)
+    left = set(re.findall(r"qnn\.\w+", irtool.to_text(plain, metadata=False)))
+    assert left <= {"qnn.dequantize_blocks"}  # whose data stay packed
     for got, want, (name, _, _) in zip(irtool.build(module).run(inputs), expected, QUANTIZED, strict=True):
         np.testing.assert_array_equal(got, want, err_msg=name)
 

@@ -59,7 +59,8 @@ class Rescale(Operator):
 
     def compute(self, inputs: Sequence[Any], out_type: Any) -> Any:
         data, multiplier, shift = inputs
-        axis = normalize_axis(self.axis, len(out_type.shape)) if out_type.shape else 0
+        is_along = bool(multiplier.shape or shift.shape)  # of scalars the axis means nothing
+        axis = normalize_axis(self.axis, len(out_type.shape)) if is_along else 0
         zero, one = te.const(0, "int64"), te.const(1, "int64")
 
         def element(*i: Any) -> Any:

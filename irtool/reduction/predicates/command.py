@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ...diagnostics import ToolError
+from ...files import temporary_folder
 from ...isolation import irtool_command
 from ...printer import to_text
 from ..case import Case
@@ -40,7 +40,7 @@ class Accepted:
         return self.known[text]
 
     def _is_accepted(self, text: str) -> bool:
-        with tempfile.TemporaryDirectory(prefix="irtool-") as folder:
+        with temporary_folder() as folder:
             path = os.path.join(folder, "candidate.relay")
             with open(path, "w", encoding="utf-8", errors="surrogatepass") as out:
                 out.write(text)
