@@ -50,7 +50,7 @@ from ..ir import (
 )
 from ..ir.constructors import with_argument_types, with_constructors
 from ..ir.expr import REBUILD_OF
-from ..ir.types import data_name, quantified, type_children
+from ..ir.types import data_name, type_children
 from ..lower.mistakes import NoCounterpart
 from ..ops.base import OperatorType
 from ..passes.core.instantiation import settle_type_arguments
@@ -91,7 +91,7 @@ def has_polymorphic_functions(module: Module) -> bool:
 
 
 def _is_quantified(t: Type | None) -> bool:
-    return t is not None and t.is_generic and bool(quantified(t))
+    return t is not None and t.binds_variables
 
 
 def _are_given(module: Module, entry: str) -> bool:

@@ -27,7 +27,7 @@ from ..ir import (
     post_order,
     with_function,
 )
-from ..ir.types import has_static_shapes, quantified
+from ..ir.types import has_static_shapes
 from ..ops.base import RelationError
 from .attach import attach
 from .constraints import Constraints
@@ -96,7 +96,7 @@ def _joins_to_itself(e: Expr) -> bool:
     assert t is not None
     if not has_static_shapes(t):
         return False
-    return not t.is_generic or isinstance(e, Op | Constructor | GlobalVar) or not quantified(t)
+    return not t.binds_variables or isinstance(e, Op | Constructor | GlobalVar)
 
 
 @overload

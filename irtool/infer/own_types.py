@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir import FuncType, TensorType, Type
-from ..ir.types import quantified, rebuild_type, rewrite_type
+from ..ir.types import rebuild_type, rewrite_type
 from ..ops.base import OperatorType
 
 
@@ -16,7 +16,7 @@ def own_type(t: Type) -> Type:
     """
     if t.__class__ is TensorType:
         return TensorType(t.shape, t.dtype, t.span)  # type: ignore[attr-defined]  # by the class, which mypy does not follow
-    if not t.is_generic or not quantified(t):
+    if not t.binds_variables:
         return t
     return rewrite_type(t, lambda leaf: leaf, _with_own_functions)
 

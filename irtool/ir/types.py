@@ -22,7 +22,7 @@ _show_type: Hook[[Type], str] = Hook("ir.show_type")
 class Type:
     """Base of all types. `span` is None unless a parser set it; it takes no part in comparison."""
 
-    __slots__ = ("_digest", "_hash", "_twin", "is_generic", "is_open", "span")
+    __slots__ = ("_digest", "_hash", "_twin", "binds_variables", "is_generic", "is_open", "span")
     _hash: int
     _twin: Type | None
     """An equal type that was found to be one, for types that hold others: see `_first_twin`."""
@@ -33,6 +33,8 @@ class Type:
     """True if an `IncompleteType` is anywhere inside."""
     is_generic: bool
     """True if a `TypeVar` is anywhere inside."""
+    binds_variables: bool
+    """True if a polymorphic function type is anywhere inside."""
 
     def _parts(self) -> tuple[object, ...]:
         """The parts that equality compares, in order; nested types among them."""
@@ -105,7 +107,7 @@ class TensorType(Type):
         self.shape = shape
         self.dtype = dtype
         self.span = span
-        self.is_open = self.is_generic = False
+        self.is_open = self.is_generic = self.binds_variables = False
         self._hash = hash((shape, dtype))
 
     def _parts(self) -> tuple[object, ...]:
@@ -153,6 +155,7 @@ class TupleType(Type):
         self.span = span
         self.is_open = any(f.is_open for f in fields)
         self.is_generic = any(f.is_generic for f in fields)
+        self.binds_variables = self.is_generic and any(f.binds_variables for f in fields)
         self._starts: list[int] | None = None
         self._twin = self._digest = None
         self._hash = hash(("tuple", *[f._hash for f in fields]))
@@ -185,6 +188,9 @@ class FuncType(Type):
         self.span = span
         self.is_open = ret_type.is_open or any(a.is_open for a in arg_types)
         self.is_generic = bool(type_params) or ret_type.is_generic or any(a.is_generic for a in arg_types)
+        self.binds_variables = self.is_generic and (
+            bool(type_params) or ret_type.binds_variables or any(a.binds_variables for a in arg_types)
+        )
         self._twin = self._digest = None
         self._hash = hash(("fn", len(type_params), *[a._hash for a in arg_types], ret_type._hash))
 
@@ -202,6 +208,7 @@ class RefType(Type):
         self.span = span
         self.is_open = value.is_open
         self.is_generic = value.is_generic
+        self.binds_variables = value.binds_variables
         self._twin = self._digest = None
         self._hash = hash(("ref", value._hash))
 
@@ -220,6 +227,7 @@ class TypeCall(Type):
         self.span = span
         self.is_open = func.is_open or any(a.is_open for a in args)
         self.is_generic = func.is_generic or any(a.is_generic for a in args)
+        self.binds_variables = func.binds_variables or any(a.binds_variables for a in args)
         self._twin = self._digest = None
         self._hash = hash(("call", func._hash, *[a._hash for a in args]))
 
@@ -236,7 +244,7 @@ class TypeVar(Type):
         self.name = name
         self.kind = kind
         self.span = span
-        self.is_open = False
+        self.is_open = self.binds_variables = False
         self.is_generic = True
         self._hash = id(self) >> 4
 
@@ -252,7 +260,7 @@ class GlobalTypeVar(Type):
     def __init__(self, name: str, span: Span | None = None) -> None:
         self.name = name
         self.span = span
-        self.is_open = self.is_generic = False
+        self.is_open = self.is_generic = self.binds_variables = False
         self._hash = hash(("global type", name))
 
     def _parts(self) -> tuple[object, ...]:
@@ -268,7 +276,7 @@ class IncompleteType(Type):
         self.kind = kind
         self.span = span
         self.is_open = True
-        self.is_generic = False
+        self.is_generic = self.binds_variables = False
         self._hash = id(self) >> 4
 
     def _parts(self) -> tuple[object, ...]:
@@ -355,7 +363,7 @@ def quantified(root: Type) -> set[TypeVar]:
         t = stack.pop()
         if isinstance(t, FuncType):
             result.update(t.type_params)
-        kids = type_children(t) if t.is_generic else ()
+        kids = type_children(t) if t.binds_variables else ()
         if kids and id(t) not in seen:
             seen.add(id(t))
             stack.extend(kids)

@@ -99,11 +99,12 @@ class Caches:
 
     Attributes:
         limits: the interval of the formula.
+        extremes: the least and the greatest value.
         values: all values, ascending, if there are few.
         samples: the values at points, by the identity of these, with them.
     """
 
-    __slots__ = ("differences", "limits", "products", "quotients", "samples", "signs", "sums", "values")
+    __slots__ = ("differences", "extremes", "limits", "products", "quotients", "samples", "signs", "sums", "values")
 
     def __init__(self) -> None:
         self.sums: dict[int | Caches, int] = {}
@@ -113,6 +114,7 @@ class Caches:
         self.signs: dict[int | Caches, frozenset[int]] = {}
         self.samples: dict[int, tuple[Any, list[int]]] = {}
         self.limits: Any = None
+        self.extremes: tuple[int, int] | None = None
         self.values: Any = None
 
 

@@ -47,6 +47,9 @@ def _signs_below(a: Formula, b: int) -> frozenset[int]:
         whole = moving - zero
         exact = signs_by_remainder(whole) if len(possible) > 1 and isinstance(whole, Formula) and a.is_open else None
         return frozenset(possible if exact is None else possible & exact)
+    least, most = _extremes(moving)
+    if zero < least or zero > most:
+        return frozenset((1 if zero < least else -1,))
     values = _values(moving)
     place = int(np.searchsorted(values, zero))
     is_zero = place < len(values) and int(values[place]) == zero
@@ -65,6 +68,14 @@ def _values(value: Formula) -> Any:
     return values
 
 
+def _extremes(value: Formula) -> tuple[int, int]:
+    """The least and the greatest value, which are kept: sizes of memory ask for them again and again."""
+    if value.caches.extremes is None:
+        values = value.at(grid(sorted(value.symbols(), key=lambda s: s.name)))
+        value.caches.extremes = int(values.min()), int(values.max())
+    return value.caches.extremes
+
+
 def bound(value: int) -> int:
     """The greatest value of an extent, which sizes memory."""
     if not isinstance(value, Formula):
@@ -74,7 +85,7 @@ def bound(value: int) -> int:
     assert isinstance(moving, Formula)
     if count_points(value.symbols()) > MOST_POINTS:
         return math.floor(interval(moving)[1]) + constant
-    return int(_values(moving)[-1]) + constant
+    return _extremes(moving)[1] + constant
 
 
 def planned(value: int) -> int:
