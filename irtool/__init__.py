@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .driver.build import build
     from .driver.create_schedule import create_schedule
     from .driver.loading import load
+    from .frontends.gguf import from_gguf
     from .frontends.onnx import from_onnx
     from .frontends.tflite import from_tflite
     from .infer import infer_types
@@ -46,6 +47,7 @@ _WHERE = {
     "evaluate": ".interp.evaluate",
     "run_passes": ".passes",
     "build": ".driver.build",
+    "from_gguf": ".frontends.gguf",
     "from_onnx": ".frontends.onnx",
     "from_tflite": ".frontends.tflite",
     "load": ".driver.loading",
@@ -85,6 +87,7 @@ __all__ = [
     "build",
     "create_schedule",
     "evaluate",
+    "from_gguf",
     "from_onnx",
     "from_tflite",
     "infer_types",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ..diagnostics import IrError
+from ..frontends.gguf.recognise import is_gguf
 from ..frontends.onnx.recognise import is_binary
 from ..frontends.tflite.recognise import is_tflite
 from .mistakes import ForeignFile
@@ -50,6 +51,8 @@ def refuse_foreign_bytes(data: bytes, name: str) -> None:
         raise _refusal(name, "protobuf, as of an ONNX model", "")
     if is_tflite(data):
         raise _refusal(name, "a TensorFlow Lite model", "")
+    if is_gguf(data):
+        raise _refusal(name, "a GGUF file", "")
 
 
 def refuse_foreign_text(text: str, name: str) -> None:

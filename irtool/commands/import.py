@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 from . import param_types
@@ -33,19 +36,23 @@ def command(
 ) -> None:
     """Write a model as Relay text, with its weights as parameters of @main. Both files are written, or neither.
 
-    FILE is a model of ONNX, binary or in the syntax of onnx.parser, or of TensorFlow Lite; `-` is standard input. Commands that take Relay text take
-    models, too: this one is for looking at the text, or changing it.
+    FILE is a model of ONNX, binary or in the syntax of onnx.parser, of TensorFlow Lite, or a language model in a GGUF file; `-` is standard input.
+    Commands that take Relay text take models, too: this one is for looking at the text, or changing it.
 
     \b
     Examples:
       irtool import model.onnx
       irtool import model.onnx --dim batch=1 -o model.relay
+      irtool import model.gguf --dim 'context<=2048'
       irtool build model.relay --params model.npz -o out/
     """
     from ..diagnostics import UsageError
+    from ..frontends.gguf import from_gguf
     from ..frontends.onnx import from_onnx
     from ..frontends.tflite import from_tflite
+    from ..passes.core.bind import bind_params
     from ..printer import to_text
+    from .gguf_input import GgufInput
     from .input_module import read_input
     from .onnx_input import OnnxInput
     from .progress import progress_bar
@@ -56,6 +63,7 @@ def command(
     input_file = read_input(file)
     embedded = params_format == EMBEDDED
     fixed = fixed_arrays(param_facts.fixed)
+    weights: Mapping[str, Any]
     with progress_bar("importing") as step:
         if isinstance(input_file, OnnxInput):
             module, weights = from_onnx(
@@ -72,9 +80,12 @@ def command(
             module, weights = from_tflite(
                 input_file.load(), param_facts.shapes, constants=embedded, values=fixed, progress=step, say=warn
             )
+        elif isinstance(input_file, GgufInput):
+            module, weights = from_gguf(input_file.load(), param_facts.dims)
+            module = bind_params(module, weights) if embedded else module
         else:
             raise UsageError(
-                f"{input_file.name} is Relay text already: import reads models of ONNX and TensorFlow Lite",
+                f"{input_file.name} is Relay text already: import reads models of ONNX, TensorFlow Lite and GGUF",
                 code=BadValue,
             )
     text = to_text(module, types=types, spans=spans)

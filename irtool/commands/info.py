@@ -138,7 +138,7 @@ def _nodes(file: str) -> dict[str, Any]:
 
     input_file = read_input(file)
     if not isinstance(input_file, OnnxInput | TfliteInput):
-        raise UsageError(f"--nodes lists the nodes of models, and {file} is a Relay text", code=ClashingOptions)
+        raise UsageError(f"--nodes lists the nodes of models, and {file} has none", code=ClashingOptions)
     return {"nodes": input_file.load().listing.text.splitlines()}
 
 

@@ -1,4 +1,4 @@
-"""The input of a command: Relay text, or a model of ONNX or TensorFlow Lite, told by the contents."""
+"""The input of a command: Relay text, or a model of ONNX, TensorFlow Lite or GGUF, told by the contents."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from ..diagnostics import Diagnostic, IrError
+from ..frontends.gguf.recognise import is_gguf
 from ..frontends.onnx.recognise import is_binary, is_text
 from ..frontends.tflite.recognise import is_tflite
 from .foreign import refuse_foreign_bytes, refuse_foreign_text
@@ -98,6 +99,10 @@ def read_input(path: str) -> InputModule:
         from .tflite_input import TfliteInput
 
         return TfliteInput(name, data)
+    if is_gguf(data) or path.endswith(".gguf"):
+        from .gguf_input import GgufInput
+
+        return GgufInput(name, data)
     if _is_onnx(data, path):
         from .onnx_input import OnnxInput
 
@@ -107,7 +112,7 @@ def read_input(path: str) -> InputModule:
 
 def _is_onnx(head: bytes, path: str) -> bool:
     """True for an ONNX model, by its contents or its name. Raises IrError for another format under such a name."""
-    if is_tflite(head):
+    if is_tflite(head) or is_gguf(head):
         return False
     if is_binary(head) or is_text(head):
         return True

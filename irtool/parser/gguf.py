@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: 
 """The struct code of each type of metadata that has a fixed size."""
 _STRING, _ARRAY = 8, 9
 _MOST_AXES = 4
+_LONGEST_ARRAY = 1 << 12
+"""Elements of an array of metadata that is kept: those of layers are short, those of tokens are not."""
 
 
 def read_gguf(path: str | os.PathLike[str]) -> dict[str, np.ndarray | BlockTensor]:
@@ -36,8 +39,28 @@ def read_gguf(path: str | os.PathLike[str]) -> dict[str, np.ndarray | BlockTenso
     read.
     """
     name = os.fspath(path)
+    return read_gguf_data(read_bytes(path), name).tensors
+
+
+@dataclass(frozen=True)
+class GgufFile:
+    """The contents of a file.
+
+    Attributes:
+        name: its name in messages.
+        metadata: numbers, truth values, strings, and short arrays of numbers by name; None for other values.
+        tensors: the tensors by name, in the order of the file, the innermost axis last.
+    """
+
+    name: str
+    metadata: Mapping[str, Any]
+    tensors: dict[str, np.ndarray | BlockTensor]
+
+
+def read_gguf_data(data: bytes, name: str) -> GgufFile:
+    """The contents of a file with these bytes, `name` in messages. Raises IrError as `read_gguf` does."""
     try:
-        return _tensors(_Reader(memoryview(read_bytes(path))))
+        return _contents(_Reader(memoryview(data)), name)
     except ValueError as error:
         raise IrError(f"the file is damaged: {error}", filename=name) from None
     except IrError as error:
@@ -97,31 +120,32 @@ class _Reader:
         return int(count)
 
     def value(self) -> Any:
-        """The next value of metadata; None for strings and arrays, which are passed over."""
+        """The next value of metadata; None for long arrays and those of strings, which are passed over."""
         kind = self.number("I")
         if kind in _SCALARS:
             return self.number(_SCALARS[kind])
         if kind == _STRING:
-            self.string()
-        elif kind == _ARRAY:
-            self._skip_array()
-        else:
-            raise ValueError(f"metadata of the type {kind} are unknown")
-        return None
+            return self.string()
+        if kind == _ARRAY:
+            return self._array()
+        raise ValueError(f"metadata of the type {kind} are unknown")
 
-    def _skip_array(self) -> None:
+    def _array(self) -> tuple[Any, ...] | None:
         kind = self.number("I")
         if kind in _SCALARS:
-            size = struct.calcsize(f"<{_SCALARS[kind]}")
-            self.offset += self.count(size, "elements of an array") * size
-        elif kind == _STRING:
-            for _ in range(self.count(8, "strings")):
-                self.string()
-        else:
+            code = _SCALARS[kind]
+            size = struct.calcsize(f"<{code}")
+            count = self.count(size, "elements of an array")
+            first, self.offset = self.offset, self.offset + count * size
+            return struct.unpack_from(f"<{count}{code}", self.data, first) if count <= _LONGEST_ARRAY else None
+        if kind != _STRING:
             raise ValueError(f"arrays of metadata of the type {kind} are unknown")
+        for _ in range(self.count(8, "strings")):
+            self.string()
+        return None
 
 
-def _tensors(file: _Reader) -> dict[str, np.ndarray | BlockTensor]:
+def _contents(file: _Reader, name: str) -> GgufFile:
     if bytes(file.data[:4]) != MAGIC:
         raise ValueError("it does not start with GGUF")
     file.offset = 4
@@ -130,13 +154,15 @@ def _tensors(file: _Reader) -> dict[str, np.ndarray | BlockTensor]:
         raise ValueError(f"version {version} is unknown; there are {' and '.join(map(str, _VERSIONS))}")
     count = file.count(24, "tensors")
     entries = file.count(13, "entries of metadata")
-    alignment = 32
+    metadata: dict[str, Any] = {}
     for _ in range(entries):
         key, value = file.string(), file.value()
-        if key == _ALIGNMENT:
-            if not isinstance(value, int) or value < 1 or value & (value - 1):
-                raise ValueError(f"{_ALIGNMENT} is {value}, no power of 2")
-            alignment = value
+        if key in metadata:
+            raise ValueError(f"{key} is there twice")
+        metadata[key] = value
+    alignment = metadata.get(_ALIGNMENT, 32)
+    if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
+        raise ValueError(f"{_ALIGNMENT} is {alignment}, no power of 2")
     table = [_entry(file) for _ in range(count)]
     _check(table)
     start = -(-file.offset // alignment) * alignment
@@ -149,7 +175,7 @@ def _tensors(file: _Reader) -> dict[str, np.ndarray | BlockTensor]:
             raise ValueError(f"the blocks of {e.name} are not within the file")
         begin = start + e.offset
         result[e.name] = decode(file.data[begin : begin + e.nbytes], e.format, e.shape)
-    return result
+    return GgufFile(name, metadata, result)
 
 
 def _entry(file: _Reader) -> _Entry:
