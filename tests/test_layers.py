@@ -150,7 +150,6 @@ IMPORT_BY_NAME = {
     "namespace.py": "the modules of a package, for the package itself",
     "plugin/registry.py": "the modules of a registry's packages",
     "passes/core/rule_table.py": "the modules of a table's package",
-    "passes/__init__.py": "its own modules",
     "passes/partition/libraries/__init__.py": "its own modules",
     "infer/__init__.py": "its own modules",
     "relay/__init__.py": "names of TVM's, from lower layers",
