@@ -81,16 +81,18 @@ def add_module(key: Key, module: Any) -> None:
     """Adds a module to a key: its text, its constants, and the source locations that generated code mentions."""
     from ..infer.lengths import symbols_of_type
     from ..ir import Call, Constant, Function, MissingData, post_order
-    from ..ir.attributes import formulas
+    from ..ir.attributes import constants, formulas
     from ..ir.tensor_names import INPUT_SHAPES
     from ..printer import to_text
     from ..tir.stmt import AllocateConst, PrimFunc, pre_order
 
-    key.add(to_text(module, metadata=False, types="none"))
+    key.add(to_text(module, types="none", constants="elide"))
     for f in module.functions.values():
         for e in post_order(f) if isinstance(f, Function) else ():
-            if isinstance(e, Constant) and not isinstance(e.data, MissingData):
-                key.add_arrays({e.dtype: e.data})
+            values = constants(e.attrs.values()) if isinstance(e, Function) else [e] if isinstance(e, Constant) else []
+            for c in values:
+                if not isinstance(c.data, MissingData):
+                    key.add_arrays({c.dtype: c.data})
         for s in pre_order(f.body) if isinstance(f, PrimFunc) else ():
             if isinstance(s, AllocateConst):
                 key.add_arrays({s.buffer.dtype: s.data})

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..symbolic_int import SymbolicInt
 from .dims import Int64
+
+if TYPE_CHECKING:
+    from .expr import Constant
 
 ALWAYS_STATED = {"always stated": True}
 """Metadata of a field that text states though it has a default: earlier readers know none."""
@@ -36,6 +40,23 @@ def formulas(values: Any) -> list[SymbolicInt]:
             result.append(v)
         elif isinstance(v, tuple | list):
             stack.extend(v)
+    return result
+
+
+def constants(values: Iterable[Any]) -> list[Constant]:
+    """The constants among attributes, in their order, and in lists and dictionaries inside of these."""
+    from .expr import Constant
+
+    result = []
+    stack = [*values][::-1]
+    while stack:
+        v = stack.pop()
+        if isinstance(v, Constant):
+            result.append(v)
+        elif isinstance(v, Mapping):
+            stack.extend([*v.values()][::-1])
+        elif isinstance(v, tuple | list):
+            stack.extend(v[::-1])
     return result
 
 

@@ -19,6 +19,8 @@ import irtool
 from irtool.backends.toolchain.jobs import Jobs
 from irtool.driver.build import build as driver_build
 from irtool.driver.cache import BuildCache, Key
+from irtool.driver.states import with_states
+from irtool.passes.core.bind import bind_params
 from tests.driver.programs import dense
 
 
@@ -87,6 +89,18 @@ def test_whatever_matters_makes_another_build(cache: Path, monkeypatch: pytest.M
     driver_build(m, weights, emit="c")
     driver_build(m, {"b": weights["b"]}, emit="c", cache=False)
     assert len(builds(cache)) == len(cases) + 1
+
+
+def test_constants_of_attributes_count(cache: Path) -> None:
+    """The first values of states are attributes of the function."""
+    text = """#[version = "0.0.5"]
+    def @main(%x: Tensor[(3), float32], %h: Tensor[(3), float32]) { %0 = add(%x, %h); (negative(%0), %0) }"""
+    module = with_states(irtool.infer_types(irtool.parse(text)), "main", {"h": "out1"})
+    for n, first in enumerate((1, 2)):
+        values = {"h": np.full(3, first, "float32")}
+        artifact = driver_build(bind_params(module, values, "main"), cache=True)
+        assert len(builds(cache)) == n + 1
+        np.testing.assert_array_equal(artifact.instance().step([np.zeros(3, "float32")]), [-first] * 3)
 
 
 def test_pieces_of_a_key_do_not_run_into_each_other() -> None:
