@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .notes import say_constants
 from .param_facts import ParamFacts
-from .warning_flags import warn
+from .warning_flags import warn_of
 
 if TYPE_CHECKING:
     from ..ir import Module
@@ -21,11 +21,13 @@ class EntryModule:
     Attributes:
         given: what is known of its parameters, what the file brings along included.
         places: of the entry's parameters in the text, by name, weights among them; none of what has been lowered.
+        messages: the warnings and notes that reading it gave.
     """
 
     module: Module
     param_facts: ParamFacts
     places: Mapping[str, int]
+    messages: Sequence[str] = ()
 
 
 def read_entry_module(file: str, param_facts: ParamFacts, entry: str, missing_constants: str, seed: int) -> EntryModule:
@@ -42,7 +44,8 @@ def read_entry_module(file: str, param_facts: ParamFacts, entry: str, missing_co
     from ..passes.core.bind import fill_missing_constants
     from .input_module import read_module
 
-    module, param_facts = read_module(file, param_facts, is_settled=True)
+    messages: list[str] = []
+    module, param_facts = read_module(file, param_facts, messages, is_settled=True)
     if entry not in module.functions:
         have = ", ".join("@" + n for n in module.functions) or "none"
         raise IrError(f"there is no function @{entry} in {file} (it has {have})", code=NoSuchEntry)
@@ -51,9 +54,10 @@ def read_entry_module(file: str, param_facts: ParamFacts, entry: str, missing_co
     function = module.functions[entry]
     numbering = {p.name: n for n, p in enumerate(function.params)} if isinstance(function, Function) else {}
     for odd in odd_weights(module, param_facts.weights):
-        warn(odd)
-    module = param_facts.bind(module, entry)
-    say_constants(module, missing_constants, seed)
+        messages += warn_of([odd])
+    module = param_facts.bind(module, entry, lambda d: messages.extend(warn_of([d])))
+    sentence = say_constants(module, missing_constants, seed)
+    messages += [f"note: {sentence}"] if sentence else []
     module = require_types(fill_missing_constants(module, missing_constants, seed), [entry])
     module = with_state_lengths(module, entry)
-    return EntryModule(module, param_facts, numbering)
+    return EntryModule(module, param_facts, numbering, messages)

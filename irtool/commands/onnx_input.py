@@ -34,7 +34,7 @@ class OnnxInput:
 
         content = digest(self.name) if self.data is None else hashlib.sha256(self.data).hexdigest()
         files = []
-        if self.data is None and _contains(self.name, b"location"):  # the key of a file beside the model
+        if self.data is None and _has_files(self.name, content):
             from ..frontends.onnx.external_files import external_files
 
             files = [(path, digest(path)) for path in external_files(self.load())]
@@ -122,6 +122,20 @@ class _Known:
             if input in inputs and is_open(inputs[input]):
                 shape = with_lengths(inputs[input], tuple(getattr(array, "shape", ())), param_facts.dims)
                 self.shapes.setdefault(input, shape)
+
+
+def _has_files(path: str, content: str) -> bool:
+    """True if a model, `content` its digest, may keep weights in files beside it. Searching it takes as long as hashing it: the answer
+    is kept."""
+    from ..driver.cache_folder import CachedTexts
+
+    texts, key = CachedTexts(), ("files beside", content)
+    known = texts.read(*key) if content else None
+    if known is None:
+        known = "yes" if _contains(path, b"location") else "no"  # the key of a file beside the model
+        if content:
+            texts.write(known, *key)
+    return known == "yes"
 
 
 def _contains(path: str, word: bytes) -> bool:

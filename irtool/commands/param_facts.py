@@ -323,16 +323,16 @@ def _name(text: str) -> str:
 
 def digest(path: str) -> str:
     """A digest of the contents of a file, or of the files in a folder; empty if it cannot be read."""
-    import hashlib
     import os
 
+    from ..driver.cache_folder import file_digest
     from ..files import open_file
 
     try:
         if os.path.isdir(path):
             return " ".join(f"{name}={digest(os.path.join(path, name))}" for name in sorted(os.listdir(path)))
         with open_file(path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            return file_digest(file)
     except OSError:
         return ""
 

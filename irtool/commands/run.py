@@ -23,6 +23,7 @@ from .compiler_options import (
     runner_option,
     time_limit_option,
 )
+from .earlier_build import EarlierBuild, find_earlier, keep_build, key_of_run
 from .engines import check_way
 from .entry_module import read_entry_module
 from .images import ImageRule, image_options
@@ -37,11 +38,12 @@ from .run_steps import Keep, Rows, evaluate_rows, names_without_states, run_rows
 from .saved_outputs import SavedStates, save_outputs
 from .state_option import state_option
 from .tables import drawer
-from .warning_flags import say_warning, warn
+from .warning_flags import current_flags, say_warning, warn
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
     from ..driver.precision import Lowered
+    from ..driver.session import Session
     from ..ir import Module
 
 
@@ -135,6 +137,12 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     "--repeat", default=1, show_default=True, type=click.IntRange(1), help="Number of runs; the fastest is reported."
 )
 @click.option(
+    "--cache/--no-cache",
+    default=True,
+    show_default=True,
+    help="Of --via=BACKEND: reuse cached builds of the same module and options.",
+)
+@click.option(
     "-o",
     "output",
     type=param_types.WRITTEN,
@@ -170,6 +178,7 @@ def command(
     precision: PrecisionChoice,
     tolerance: float | None,
     repeat: int,
+    cache: bool,
     output: str | None,
     states_file: str | None,
     by_name: bool,
@@ -196,20 +205,26 @@ def command(
       irtool run net.relay --compare interp,c --cc aarch64-linux-gnu-gcc --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
       irtool run net.tflite --compare interp,c --board mps2-an386
     """
-    from ..diagnostics import IrError, UsageError
+    from ..diagnostics import IrError
     from ..ir import Function
     from ..ir.tensor_names import output_names
     from ..ir.values import value_leaves
 
-    if missing_constants == "random" and not random:
-        raise UsageError("--missing-constants=random makes values, and --no-random refuses them", code=ClashingOptions)
-    if by_name and (output is None or output.lower().endswith(".npy")):
-        raise UsageError("--by-name names the arrays of a .npz file", help="add -o FILE.npz", code=ClashingOptions)
+    _check_options(missing_constants, random, output, by_name)
     flags = {"cc": cc, "mcpu": mcpu, "opt": opt, "cflags": cflags, "sanitize": sanitize, "board": board}
     compiling = _compiling(compare or [via], flags, runner, time_limit)
     checks.check()
     image.check(param_facts.single)
-    read = read_entry_module(file, replace(param_facts, image=image), entry, missing_constants, seed)
+    param_facts = replace(param_facts, image=image)
+    key = ""
+    if cache and via != "interp" and not (compare or verbose or chosen.instruments):
+        session = _session(via, entry, level, chosen, (), compiling, is_cached=True)
+        compiling = replace(compiling, session=session)
+        if precision.is_exact and not (steps > 1 or states_file or checks.dump_values):
+            key = key_of_run(session, file, param_facts, entry, missing_constants, seed, chosen.passes)
+        if (earlier := find_earlier(session, key, param_facts)) is not None:
+            return _run_earlier(earlier, repeat, quiet, output, by_name, checks)
+    read = read_entry_module(file, param_facts, entry, missing_constants, seed)
     module = before = read.module
     if chosen.passes:
         module = _transformed(module, entry, chosen, level)
@@ -232,16 +247,14 @@ def command(
     results: dict[str, Any] = {}
     facts: list[str] = []
     for way in compare or [via]:
-        results[way] = _run(
+        results[way], build_key = _run(
             module, entry, rows, way, level, chosen, repeat, verbose, compiling, facts, bool(compare), saved.keep
         )
+        keep_build(key, build_key, read.param_facts.names, names, read.messages)
     report_instruments(chosen.instruments)
     say_random(missing, max(len(read.places), len(function.params)), seed)
     first = next(iter(results.values()))
-    if not quiet:
-        _show(first, names)
-    if output is not None:
-        save_outputs(output, first, names if by_name else None)
+    _give(first, names, quiet, output, by_name)
     saved.write()
     checks.dump(module, entry, values)
     leaves = value_leaves(first)
@@ -249,10 +262,19 @@ def command(
     if not precision.is_exact and not quiet:
         _show_error(precision, lowered, evaluate_rows(exact, rows, entry), first, bool(missing))
     if compare:
-        if tolerance is None:
-            tolerance = 1e-3 if precision.is_exact else 5e-2
+        tolerance = (1e-3 if precision.is_exact else 5e-2) if tolerance is None else tolerance
         report_comparison(results, tolerance, quiet, lambda: evaluate_in_double(module, rows, entry), facts)
     checks.compare(leaves, names)
+
+
+def _check_options(missing_constants: str, random: bool, output: str | None, by_name: bool) -> None:
+    """Raises UsageError for options that exclude each other."""
+    from ..diagnostics import UsageError
+
+    if missing_constants == "random" and not random:
+        raise UsageError("--missing-constants=random makes values, and --no-random refuses them", code=ClashingOptions)
+    if by_name and (output is None or output.lower().endswith(".npy")):
+        raise UsageError("--by-name names the arrays of a .npz file", help="add -o FILE.npz", code=ClashingOptions)
 
 
 def _show_error(precision: PrecisionChoice, lowered: Lowered, exact: Any, result: Any, is_random: bool) -> None:
@@ -290,11 +312,13 @@ def _compiling(
 
 @dataclass(frozen=True)
 class _Compiling:
-    """The options of a build of C by name, the words that its program is run with, and the time limit of a run in seconds."""
+    """The options of a build of C by name, the words that its program is run with, the time limit of a run in seconds, and the session
+    of a build with the cache."""
 
     options: Mapping[str, Any]
     runner: tuple[str, ...]
     time_limit: float | None = None
+    session: Session | None = None
 
 
 def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> Module:
@@ -329,14 +353,15 @@ def _run(
     facts: list[str],
     compares: bool = False,
     keep: Keep | None = None,
-) -> Any:
-    """The outputs by one way of running; facts for the final line are added to `facts`."""
+) -> tuple[Any, str]:
+    """The outputs by one way of running, and the key of the build in the cache, empty if it is not there; facts for the final line are
+    added to `facts`."""
     if way == "interp":
         result, seconds = _timed(lambda: evaluate_rows(module, rows, entry, keep), repeat)
         if verbose:
             click.echo(f"interpreter: {seconds * 1e3:.2f} ms")
-        return result
-    from ..driver.build import build
+        return result, ""
+    from ..driver.session import BuildInput
     from ..passes.instruments.timing import Timing
 
     timing = Timing()
@@ -346,8 +371,10 @@ def _run(
         timing.import_all()
         watched.append(timing)
     start = time.perf_counter()
-    options, runner = (compiling.options, compiling.runner) if way.partition("{")[0] == "c" else ({}, ())
-    artifact = build(module, None, way, level, entry=entry, instruments=watched, **options, **chosen.context)
+    session = compiling.session or _session(way, entry, level, chosen, watched, compiling)
+    artifact = session.build(BuildInput.of(module))
+    key = artifact.key
+    runner = compiling.runner if way.partition("{")[0] == "c" else ()
     special = artifact.specialized(rows[0])
     if special.baked:
         if special.refusal is not None and compares and not (special.inputs and special.artifact.report["kernels"]):
@@ -368,7 +395,40 @@ def _run(
 
         click.echo(summarize(artifact.report))
         click.echo(f"built in {built:.2f} s, runs in {seconds * 1e3:.3f} ms")
-    return result
+    return result, key
+
+
+def _session(
+    way: str,
+    entry: str,
+    level: int,
+    chosen: PassChoice,
+    watched: Sequence[Any],
+    compiling: _Compiling,
+    is_cached: bool = False,
+) -> Session:
+    """The build of a way of running that compiles. Raises UsageError for wrong options."""
+    from ..driver.build_options import BuildOptions
+    from ..driver.session import Session
+
+    flags = compiling.options if way.partition("{")[0] == "c" else {}
+    options, notes = BuildOptions(None, way, level, entry=entry, **flags, **chosen.context).checked()
+    return Session(options, is_cached, tuple(watched), notes, in_place=is_cached)
+
+
+def _run_earlier(
+    earlier: EarlierBuild, repeat: int, quiet: bool, output: str | None, by_name: bool, checks: OutputChecks
+) -> None:
+    """Runs an earlier build, and prints, writes and checks its outputs."""
+    from ..ir.values import value_leaves
+
+    for message in current_flags().printed(earlier.messages):
+        click.echo(message, err=True)
+    result, _ = _timed(lambda: earlier.artifact.run(earlier.values), repeat)
+    _give(result, earlier.names, quiet, output, by_name)
+    leaves = value_leaves(result)
+    checks.rank(leaves)
+    checks.compare(leaves, earlier.names)
 
 
 def _say_baked(baked: Sequence[str]) -> None:
@@ -388,6 +448,14 @@ def _timed(function: Any, repeat: int) -> tuple[Any, float]:
         result = function()
         best = min(best, time.perf_counter() - start)
     return result, best
+
+
+def _give(result: Any, names: Sequence[str], quiet: bool, output: str | None, by_name: bool) -> None:
+    """Prints the outputs, unless `quiet`, and writes them to the file `output`, if there is one."""
+    if not quiet:
+        _show(result, names)
+    if output is not None:
+        save_outputs(output, result, names if by_name else None)
 
 
 def _show(value: Any, names: Sequence[str]) -> None:

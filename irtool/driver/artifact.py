@@ -73,6 +73,8 @@ class Artifact:
         """The module after its passes; None if the build came from the cache or was loaded."""
         self.cached = False
         """True for an earlier build of the same module, found in the cache."""
+        self.key = ""
+        """The name of this build in the user's cache; empty if it is not there."""
         self._graph_folder: Path | None = None
         """The folder that holds the graph and its constants."""
 
@@ -228,6 +230,19 @@ class Artifact:
             return signature.result(outputs)
         plain = self._plain_runs[name] = _plain_run(signature, serving, self.report["entries"][entry])
         return plain(inputs)
+
+    def exact_inputs(self, values: Mapping[str, Any]) -> list[Any] | None:
+        """The inputs of the first entry in order, if these are all of them, arrays of their shapes and dtypes. None where some are missing,
+        would be converted, or are no tensors, and for networks with lengths or states."""
+        if not self._entries:
+            return None
+        f = next(iter(self._entries.values()))
+        is_plain = f.values is None and not f.states and all(form is None for form in f.param_structures)
+        if not is_plain or values.keys() != {s.name for s in f.params}:
+            return None
+        arrays = [values[s.name] for s in f.params]
+        fits = all((str(a.dtype), a.shape) == (s.dtype, tuple(s.shape)) for a, s in zip(arrays, f.params, strict=True))
+        return arrays if fits else None
 
     def instance(self) -> Instance:
         """A new instance of a network with states (`build(states=…)`): its steps go on from each other. Any number of them share the

@@ -8,7 +8,8 @@ counts as not being there and is replaced. Files are copied out of it, by the fi
 every other output of that build. The oldest
 builds go when all of them are larger than `IRTOOL_CACHE_LIMIT` bytes (default: 4 GiB).
 
-Beside it is a folder of object files, which builds of equal kernels share.
+Beside it are a folder of object files, which builds of equal kernels share, and one of texts: digests of large files, and the builds
+that `irtool run` made of models, so that the same run again reads neither.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..files import open_file
+from .cache_folder import CachedTexts, cache_folder, file_digest, is_own_folder
 from .entries import describe_entry, read_entry
 from .outputs import Content, Emission, Made, chunks
 from .temporary_folders import is_abandoned
@@ -139,12 +140,7 @@ class BuildCache:
     """Builds in a folder. With an unusable folder every method does nothing, silently."""
 
     def __init__(self, root: Path | None = None) -> None:
-        base = os.environ.get("XDG_CACHE_HOME", "")
-        if not os.path.isabs(base):
-            base = os.path.join(os.path.expanduser("~"), ".cache")
-        if not os.path.isabs(base):  # nobody knows where this user is at home
-            base = os.devnull
-        self.root = root if root is not None else Path(base) / "irtool" / "builds"
+        self.root = root if root is not None else cache_folder() / "builds"
 
     def load(self, key: str, resources: ExitStack) -> Emission | None:
         """The build of that key, its files open (until `resources` closes them) and checked; None if the cache has none.
@@ -162,14 +158,14 @@ class BuildCache:
                 if os.path.basename(name) != name:
                     raise ValueError("names of files")
                 file = resources.enter_context(open_file(folder / "files" / name))
-                if hashlib.file_digest(file, "sha256").hexdigest() != digest:
+                if file_digest(file) != digest:
                     raise ValueError("contents")
                 file.seek(0)
                 files[name] = file
                 digests[name] = digest
             emission = Emission(dict(files), {n: read_entry(e) for n, e in about["entries"].items()}, about["report"])
             emission.library, emission.weights, emission.program = about["library"], about["weights"], about["program"]
-            emission.cached, emission.digests = True, digests
+            emission.cached, emission.digests, emission.folder = True, digests, folder / "files"
             if not {emission.library, emission.weights, emission.program} <= {*files, ""}:
                 raise ValueError("names of files")
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -218,6 +214,7 @@ class BuildCache:
         except OSError:
             shutil.rmtree(unfinished, ignore_errors=True)  # it is there already, or the disk is full
         else:
+            emission.folder = self.root / key / "files"
             self._shrink(key)
 
     def objects(self) -> Path | None:
@@ -232,12 +229,7 @@ class BuildCache:
 
     def _is_safe(self, folder: Path | None = None) -> bool:
         """True if the user owns the folder of builds, or another one, and nobody else may write to it."""
-        try:
-            about = os.lstat(folder or self.root)
-        except OSError:
-            return False
-        own = not hasattr(os, "getuid") or about.st_uid == os.getuid()
-        return stat.S_ISDIR(about.st_mode) and own and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        return is_own_folder(folder or self.root)
 
     def builds(self) -> list[CachedBuild]:
         """The builds, those unused for the longest time first."""
@@ -253,7 +245,8 @@ class BuildCache:
 
     def remove_unused(self, since: float) -> list[CachedBuild]:
         """Removes the builds that nobody has used since then, seconds since 1970, and returns them; unfinished ones of killed
-        processes, and object files, go as well."""
+        processes, object files, and digests of files, go as well."""
+        CachedTexts(self.root.parent / "texts").remove_unused(since)
         for file in sorted(self._objects.iterdir()) if self._is_safe(self._objects) else ():
             with contextlib.suppress(OSError):  # another process removes it
                 if file.stat().st_mtime <= since:

@@ -44,6 +44,7 @@ class Emission:
         failure: the messages of the C compiler, if it failed; `files` are the sources then.
         cached: an earlier build, from the cache.
         digests: the SHA-256 of files, as far as it is known, by name.
+        folder: where the cache keeps the files; None if it does not.
         notes: notes of the backend about it.
     """
 
@@ -58,6 +59,7 @@ class Emission:
     prepared: Module | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     digests: dict[str, str] = field(default_factory=dict)
+    folder: Path | None = None
 
 
 def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable[str] = ()) -> list[Path]:

@@ -97,6 +97,7 @@ class Session:
         notes: further warnings for the report, which are not kept in the cache.
         measures: whether the error of a lower precision is measured, on random inputs; it is in the report.
         also: further text files by path, of what the build made; they are written with the others, or nothing is.
+        in_place: without a folder for the files, those of a library stay in the cache, and nobody may write to them.
     """
 
     options: Options
@@ -105,6 +106,17 @@ class Session:
     notes: Sequence[str] = ()
     measures: bool = False
     also: Callable[[Emission], Mapping[str, str]] | None = None
+    in_place: bool = False
+
+    def key(self, build_input: BuildInput) -> str:
+        """The key of a build in the cache; empty for one that cannot be told from others."""
+        return _key(build_input, self.options, self.measures)
+
+    def earlier(self, key: str) -> Artifact | None:
+        """The artifact that the cache has under this key, `Artifact.key` of an earlier one; None if it has none."""
+        with ExitStack() as resources:
+            build = _cached(key, resources)
+            return None if build is None else self._deliver(build, key)
 
     def build(self, build_input: BuildInput, out_dir: str | os.PathLike[str] | None = None) -> Artifact:
         """The files, in `out_dir` or in a temporary folder that lives as long as the result. Raises the errors of `driver.build`."""
@@ -113,7 +125,7 @@ class Session:
         if build_input.passes:
             resolve(build_input.passes)  # an unknown pass is said before anything is read or made
         with rare_collections(), temporary_folder() as work, ExitStack() as resources:
-            key = _key(build_input, options, self.measures) if self.cache else ""
+            key = self.key(build_input) if self.cache else ""
             build = _cached(key, resources) if key else None
             if build is None:
                 may_wait = out_dir is None and options.emit not in TEXTS
@@ -129,7 +141,15 @@ class Session:
                 from .footprint import check_footprint
 
                 check_footprint(build.report)
-            return _deliver(build, options, out_dir, self.also)
+            return self._deliver(build, key, out_dir)
+
+    def _deliver(self, build: Emission, key: str, out_dir: str | os.PathLike[str] | None = None) -> Artifact:
+        """The artifact of a build, its files in the folder, in the cache, or in a temporary folder."""
+        stays = self.in_place and out_dir is None and build.library and build.failure is None
+        artifact = _deliver(build, self.options, out_dir, self.also, build.folder if stays else None)
+        if build.folder is not None:
+            artifact.key = key
+        return artifact
 
     def _emission(self, build_input: BuildInput, work: Path, may_wait: bool) -> Emission | Artifact:
         """The built files, or, if the build `may_wait` until shapes are known, an artifact that builds them then."""
@@ -267,16 +287,22 @@ def _deliver(
     options: Options,
     out_dir: str | os.PathLike[str] | None,
     also: Callable[[Emission], Mapping[str, str]] | None = None,
+    finished: Path | None = None,
 ) -> Artifact:
-    """Writes the files: after a failure of the compiler, the sources, which the error names."""
+    """Writes the files, unless they are `finished` in a folder: after a failure of the compiler, the sources, which the error names."""
     texts = also(emission) if also is not None and emission.failure is None else {}
     more: dict[str, Content] = {os.path.abspath(path): [text.encode()] for path, text in texts.items()}
     holder = None
-    if out_dir is None:
+    if finished is not None:
+        out_dir = finished
+    elif out_dir is None:
         holder = temporary_folder()
         out_dir = holder.name
     folder = Path(out_dir)
-    written = write_files(folder, {**emission.files, **more}, {emission.program})[: len(emission.files)]
+    if finished is not None:
+        written = [folder / name for name in emission.files]
+    else:
+        written = write_files(folder, {**emission.files, **more}, {emission.program})[: len(emission.files)]
     if emission.failure is not None:
         if holder is not None:
             holder._finalizer.detach()  # type: ignore[attr-defined]  # leaves the folder behind
@@ -292,7 +318,7 @@ def _deliver(
         artifact._program = folder / emission.program
     artifact.prepared = emission.prepared
     artifact.cached = emission.cached
-    if library is not None and holder is None:
+    if library is not None and holder is None and finished is None:
         from .saved import SUFFIX, describe
 
         text = describe(artifact, folder, filter(None, (emission.library, emission.weights)), emission.digests)

@@ -330,6 +330,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("run net.relay -p FuseOps --disable-pass FastMath --require-pass FoldConstant --pass-config relay.FuseOps.max_depth=8 --instrument "
      "Timing{style=json} --load own.py --random", 0, ("out:out0: float32[2, 4]", "err:2 of 2 parameters are random")),
     ("run net.relay --params w.npz --input x=x.npy -o one.npy", 0, ("one.npy:NUMPY",)),
+    ("run net.relay --params w.npz --input x=x.npy --via c --cache", 0, ("out:float32[2, 4]",)),
+    ("run net.relay --params w.npz --input x=x.npy --via c --no-cache", 0, ("out:float32[2, 4]",)),
     ("run net.relay --no-random --input x=x.npy", 1, ("err:no value for the parameter %w",)),
     ("run net.relay --precision int8 --calibrate x.npz --params w.npz", 0, ("out:error against",)),
     ("run open.relay --entry f --shape x=2,3 --shape y=2,3 --dtype x=float32", 0, ("out:float32[2, 3]",)),
