@@ -29,40 +29,59 @@ def report_comparison(
     in_double: Callable[[], Any | None],
     facts: Sequence[str] = (),
 ) -> None:
-    """Says whether the first two results agree; exits with code 1 if they differ.
+    """Says for each further result whether it agrees with the first one; exits with code 1 if one differs.
 
-    `in_double` gives the result in double precision, or None if there is none. It is called only where it decides.
+    `in_double` gives the result in double precision, or None if there is none. It is called only where it decides, and once.
     `facts` are said with the result, in the end.
     """
+    import functools
+
+    (one, a), *others = results.items()
+    exact = functools.cache(in_double)
+    agreements = [_compare(one, a, two, b, tolerance, exact) for two, b in others]
+    for (two, _), (agrees, detail, _) in zip(others, agreements, strict=True):
+        if agrees:
+            # The exact difference depends on the machine, so the short form, which goldens use, leaves it out.
+            click.echo(f"{one} and {two} agree{'' if quiet else detail}")
+        else:
+            click.echo(f"{one} and {two} differ: {detail}")
+    if not all(agrees for agrees, _, _ in agreements):
+        raise click.exceptions.Exit(1)
+    worst = max((w for _, _, w in agreements), default=0.0)
+    if not quiet:
+        limited = "agrees as far as its number format goes"
+        click.echo(
+            ", ".join(
+                [*facts, limited if worst > tolerance else f"agrees to {worst:.2g}" if worst else "agrees exactly"]
+            )
+        )
+
+
+_EXACTLY = " exactly"
+
+
+def _compare(
+    one: str, a: Any, two: str, b: Any, tolerance: float, in_double: Callable[[], Any | None]
+) -> tuple[bool, str, float]:
+    """True if two results agree; the difference as text; and as a number relative to the largest output."""
     from ..ir.values import value_leaves
 
-    (one, a), (two, b) = list(results.items())[:2]
     left, right = value_leaves(a), value_leaves(b)
     problem = _mismatch(one, left, two, right)
-    worst = 0.0 if problem else max((_error(y, x, x) for x, y in zip(left, right)), default=0.0)
-    limit = f"{tolerance:g} relative to the largest output"
-    if not problem and worst > tolerance:
-        problem = f"by {worst:.3g}, more than {limit}"
-        exact = in_double()
-        errors = _largest_errors(left, right, value_leaves(exact), tolerance) if exact is not None else None
-        if errors is not None:
-            (first, second), fits = errors
-            error_text = f"the errors are {first:.2g} by {one} and {second:.2g} by {two}, judged in double precision"
-            if fits:
-                how = "" if quiet else f" ({error_text}; the difference is {worst:.2g})"
-                click.echo(f"{one} and {two} agree{how}")
-                if not quiet:
-                    click.echo(", ".join([*facts, "agrees as far as its number format goes"]))
-                return
-            problem += f": {error_text}"
     if problem:
-        click.echo(f"{one} and {two} differ: {problem}")
-        raise click.exceptions.Exit(1)
-    # The exact difference depends on the machine, so the short form, which goldens use, leaves it out.
-    how = "" if quiet else f" (largest difference {worst:.2g}, allowed {limit})" if worst else " exactly"
-    click.echo(f"{one} and {two} agree{how}")
-    if not quiet:
-        click.echo(", ".join([*facts, f"agrees to {worst:.2g}" if worst else "agrees exactly"]))
+        return False, problem, 0.0
+    worst = max((_error(y, x, x) for x, y in zip(left, right)), default=0.0)
+    limit = f"{tolerance:g} relative to the largest output"
+    if worst <= tolerance:
+        return True, f" (largest difference {worst:.2g}, allowed {limit})" if worst else _EXACTLY, worst
+    problem = f"by {worst:.3g}, more than {limit}"
+    exact = in_double()
+    errors = _largest_errors(left, right, value_leaves(exact), tolerance) if exact is not None else None
+    if errors is None:
+        return False, problem, worst
+    (first, second), fits = errors
+    text = f"the errors are {first:.2g} by {one} and {second:.2g} by {two}, judged in double precision"
+    return fits, f" ({text}; the difference is {worst:.2g})" if fits else f"{problem}: {text}", worst
 
 
 def evaluate_in_double(module: Module, rows: Rows, entry: str) -> Any | None:
