@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     "--target",
     type=param_types.BACKEND,
     metavar="BACKEND",
-    default="c",
-    show_default=True,
+    default=None,
+    show_default="the one that has the output of --emit; c if several do",
     help="The backend, optionally with flags: 'c{math=strict}', or in TVM's notation, 'c -mcpu=cortex-a72'. See "
     "`irtool backends`. The options below set the same flags.",
 )
@@ -93,7 +93,7 @@ if TYPE_CHECKING:
 @report_options
 def command(
     file: str,
-    target: str,
+    target: str | None,
     output: OutputChoice,
     level: int,
     chosen: PassChoice,
@@ -117,11 +117,12 @@ def command(
       irtool build net.relay --params weights.npz -o out/
       irtool build --emit=exe --testbench --vector=none net.relay
       irtool build --cc=aarch64-linux-gnu-gcc --mcpu=cortex-a72 net.relay
+      irtool build --emit=wasm net.relay -o web/
       irtool build --emit=tir net.relay -o net.tir
       irtool build --emit=isel --kernel=dense net.relay
       irtool build --print-after=ChooseLayouts,ScheduleKernels net.relay
     """
-    from ..driver.options import choose_options
+    from ..driver.options import choose_options, default_target
     from ..driver.session import Session
     from ..driver.tuned_table import with_table
     from .destination import find_destination
@@ -129,6 +130,7 @@ def command(
     from .output import write_text
     from .source import read_text
 
+    target = target or default_target(output.emit)
     goal = find_destination(output, target, file, flags)
     input_file = read_input(file)
     watching = _watching(chosen, printed, reports)

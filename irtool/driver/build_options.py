@@ -11,7 +11,7 @@ from ..diagnostics import UsageError
 from ..ir.module import describe
 from ..ir.target import Target
 from ..passes.core.context import PassContext
-from .options import Options, choose_options
+from .options import Options, choose_options, default_target
 from .precision import Calibration
 from .tuned_table import with_table
 
@@ -94,9 +94,9 @@ class BuildOptions:
         governing = PassContext.entered()
         target = self.target
         if target is None:
-            target = governing.target if governing is not None and governing.target is not None else "c"
+            target = governing.target if governing is not None and governing.target is not None else ""
         options = choose_options(
-            target,
+            target or default_target(self.emit),
             (self.flags or {}, {name: getattr(self, name) for name in _FLAGS}),
             governing,
             opt_level=self.opt_level,

@@ -135,6 +135,17 @@ def outputs_of(backend: type[Backend]) -> tuple[str, ...]:
     return (TIR, *([ISEL] if backend.selection is not Backend.selection else []), *backend.emits)
 
 
+def default_target(emit: str) -> str:
+    """The target of a build that names none: `c`, unless another backend is the only one with that output."""
+    if not emit or emit in outputs_of(find_backend(_USUAL_TARGET)):
+        return _USUAL_TARGET
+    names = [b.name for b in backends if emit in outputs_of(b)]
+    return names[0] if len(names) == 1 else _USUAL_TARGET
+
+
+_USUAL_TARGET = "c"
+
+
 def _who_makes(emit: str) -> str:
     names = [b.name for b in backends if emit in outputs_of(b)]
     if len(names) < 2:
