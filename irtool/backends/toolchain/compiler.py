@@ -306,6 +306,12 @@ def vectors_of(macros: str) -> VectorTarget:
         return _of_profile(helium, macros)
     if "__ARM_FEATURE_SIMD32" in macros or _is_microcontroller(macros):
         return _of_profile(replace(PLAIN_MACHINE, **_products(macros, 0)), macros)
+    if " __wasm__ " in macros:
+        if " __wasm_simd128__ " not in macros:
+            return VectorTarget(0, 16, scalar_results=4)
+        # Without relaxed instructions, a multiply-add is two of them.
+        each = 2 if " __wasm_relaxed_simd__ " in macros else 1
+        return VectorTarget(16, 16, multiply_adds=each, **_products(macros, 16))
     if " __riscv_xlen 32" in macros and " __riscv_vector " not in macros:
         return _of_profile(PLAIN_MACHINE, macros)
     return VectorTarget(16, 16, **_products(macros, 16))
