@@ -40,7 +40,9 @@ STAGES: tuple[ProgramStage, ...] = (
     ProgramStage(
         "PlanMemory",
         "assigns an offset to each temporary and to each kernel's scratch memory; runs after their sizes are final",
-        lambda program, machine: plan_limited_memory(program, machine.threads, machine.pools),
+        lambda program, machine: plan_limited_memory(
+            program, machine.threads, machine.pools, machine.has_little_memory
+        ),
     ),
 )
 

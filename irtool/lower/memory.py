@@ -44,20 +44,23 @@ from ..tir.symbols import has_open_lengths, symbols_of_entries
 from .giving import give_values
 from .late_errors import keep_outputs_of_errors
 from .mistakes import DynamicShape
+from .overlaps import Overlap, find_overlaps
 from .placing import ALIGNMENT, Interval, align, largest_live, place
 from .placing_formulas import place_formulas
 from .pools import place_in_pools
-from .sharing import Moves, share_in_place, share_moved
+from .sharing import Moves, overlay, share_in_place, share_moved
 from .states import settle_states
-from .workspace import Stages, Workspace, plan_workspace
+from .workspace import Workspace, plan_workspace
 
 
-def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) -> None:
+def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = (), overlap: bool = False) -> None:
     """Sets the offsets of all slots, workspaces and frames, and every function's `frame_bytes`, `live_bytes`, `pool_bytes`.
 
     Args:
         threads: how many a run has at most.
         pools: the parts of memory, where it is not one arena.
+        overlap: whether outputs of kernels may overlap inputs that are read from low to high addresses. Compilers then know less about
+            the memory of both, so that this is for processors with little of it.
 
     Raises:
         IrError: the pools are too small.
@@ -70,13 +73,15 @@ def plan_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) 
     give_values(program)
     keep_outputs_of_errors(program)
     workspaces = {kernel: plan_workspace(kernel, threads) for kernel in program.kernels}
+    overlaps = overlap and threads == 1 and not pools and not has_open_lengths(program)
+    overlaps_of = {kernel: find_overlaps(kernel) for kernel in program.kernels} if overlaps else {}
     keeps_kernels = bool(pools) or has_open_lengths(program)
     scattered = {kernel for kernel, runs in runs_of(program).items() if len(runs) == 1} if not keeps_kernels else set()
     edges = {name: calls(f) for name, f in program.functions.items()}
     _choose_spread(program, edges)
     for group in components(edges):
         (name,) = group  # `recursion` leaves no functions that reach themselves
-        _Frame(program, program.functions[name], workspaces, scattered, may_end_early).plan()
+        _Frame(program, program.functions[name], workspaces, overlaps_of, scattered, may_end_early).plan()
     if pools:
         _settle_in_pools(program)
 
@@ -143,12 +148,14 @@ class _Frame:
         program: Program,
         function: HostFunction,
         workspaces: Mapping[Kernel, Workspace],
+        overlaps: Mapping[Kernel, Sequence[Overlap]],
         scattered: Set[Kernel],
         may_end_early: bool,
     ) -> None:
         self.program = program
         self.function = function
         self.workspaces = workspaces
+        self.overlaps = overlaps
         self.scattered = scattered
         self.may_end_early = may_end_early
         self.intervals: dict[Slot, Interval] = {}
@@ -166,6 +173,9 @@ class _Frame:
         self._walk()
         groups = share_in_place(self.ordered, self.intervals, stages)
         share_moved(self.ordered, self.moves, self.intervals, groups, stages)
+        for clock, s in self.ordered:
+            if isinstance(s, RunKernel) and s.kernel in self.overlaps:
+                overlay(s, clock, self.overlaps[s.kernel], groups, stages[s.kernel])
         items = [*dict.fromkeys(groups.values()), *(i for _, i in self.scratch)]
         items += [i for _, _, i in self.scattered_buffers]
         total, lower = self._place(items, groups)
@@ -183,7 +193,8 @@ class _Frame:
                 step.frame = interval.offset
         for _, s in self.ordered:
             if isinstance(s, RunKernel):
-                _note_overlaps(s, stages[s.kernel])
+                pairs = [(x.input, x.output) for x in self.overlaps.get(s.kernel, ())]
+                _note_overlaps(s, [*stages[s.kernel].in_turn, *pairs])
         self.function.frame_bytes = total
         self.function.live_bytes = lower
 
@@ -306,11 +317,11 @@ class _Frame:
             self.scratch.append((s, Interval(callee.frame_bytes, self.clock, self.clock)))
 
 
-def _note_overlaps(s: RunKernel, stages: Stages) -> None:
-    """Notes in the kernel's placement which inputs and outputs share memory in this call, one after the other."""
+def _note_overlaps(s: RunKernel, pairs: Sequence[tuple[int, int]]) -> None:
+    """Notes in the kernel's placement which of these inputs and outputs share memory in this call."""
     assert s.kernel.placement is not None
     overlaps = s.kernel.placement.overlapping
-    for i, o in stages.in_turn:
+    for i, o in pairs:
         a, b = s.inputs[i].resolve(), s.outputs[o].resolve()
         if (i, o) in overlaps:
             continue

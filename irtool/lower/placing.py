@@ -7,10 +7,11 @@ first, each at the lowest place free for its interval; the best of several order
 from __future__ import annotations
 
 import heapq
+import math
 import random
 from bisect import insort
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 ALIGNMENT = 64
@@ -30,14 +31,45 @@ def align(n: int) -> int:
     return -(-n // ALIGNMENT) * ALIGNMENT
 
 
+@dataclass(frozen=True)
+class Overlay:
+    """The offsets at which an interval may overlap another one.
+
+    Attributes:
+        below: it may begin so many bytes below the other one, or lower, if `is_upper` is False; otherwise, the other one may begin so far below it.
+        same: whether both may begin at one offset.
+    """
+
+    below: float
+    same: bool
+    is_upper: bool
+
+    def allows(self, own: int, other: int) -> bool:
+        """True if the offsets of the interval and of the other one are so."""
+        upper, lower = (own, other) if self.is_upper else (other, own)
+        return (self.same and own == other) or lower + self.below <= upper
+
+    def offsets(self, other: int) -> Iterator[int]:
+        """The least offset of the interval above the other one's, or the greatest below it, and equal ones, where these are allowed."""
+        if self.same:
+            yield other
+        if self.below < math.inf:
+            distance = align(math.ceil(self.below))
+            yield other + distance if self.is_upper else other - distance
+
+
 @dataclass(eq=False)
 class Interval:
-    """`size` bytes needed from step `first` to step `last` (both included)."""
+    """`size` bytes needed from step `first` to step `last` (both included).
+
+    `over`: intervals that it may overlap though they are alive at the same time, and how.
+    """
 
     size: int
     first: int
     last: int
     offset: int = 0
+    over: dict[Interval, Overlay] = field(default_factory=dict)
 
     def later(self, steps: int) -> Interval:
         """The same, so many steps later, not placed yet."""
@@ -48,6 +80,9 @@ def place(items: Sequence[Interval]) -> tuple[int, int]:
     """Chooses offsets; returns the bytes used and the lower bound (the largest sum of live sizes)."""
     items = [i for i in items if i.size]
     lower = largest_live(items)
+    if any(i.over for i in items) and len(items) <= _MANY:
+        total = _place_best(items, max(i.size for i in items))
+        return total, min(total, lower)
     if len(items) > _MANY:
         return _sweep(items), lower
     if len(items) > _SOME:
@@ -80,6 +115,9 @@ def _place_best(items: Sequence[Interval], lower: int) -> int:
         sorted(items, key=lambda i: (-i.size * (i.last - i.first + 1), i.first)),
         sorted(items, key=lambda i: (i.first, -i.size)),
     ]
+    if any(i.over for i in items):
+        # Each output before the input that it may lie below, then the other way round.
+        orders += [sorted(items, key=lambda i: (-i.last, -i.size)), sorted(items, key=lambda i: (-i.size, -i.last))]
     first = orders[0]
     for order in orders:
         if best[0] == lower:
@@ -159,12 +197,27 @@ def _fit(order: Sequence[Interval]) -> tuple[int, list[int]]:
     placed: list[Placed] = []
     offsets: list[int] = []
     total = 0
+    chosen: dict[Interval, int] = {}
     for item in order:
-        offset = lowest(item, placed)
+        offset = _lowest_overlaid(item, chosen) if item.over else lowest(item, placed)
         offsets.append(offset)
+        chosen[item] = offset
         insort(placed, (offset, offset + item.size, item.first, item.last))
         total = max(total, offset + item.size)
     return total, offsets
+
+
+def _lowest_overlaid(item: Interval, chosen: Mapping[Interval, int]) -> int:
+    """The lowest offset of an interval that may overlap others of those with an offset."""
+    others = [(x, start) for x, start in chosen.items() if x.first <= item.last and item.first <= x.last]
+    offsets = {0, *(start + x.size for x, start in others)}
+    offsets |= {o for x, start in others if x in item.over for o in item.over[x].offsets(start) if o >= 0}
+    return min(o for o in offsets if all(_may_lie(item, o, x, start) for x, start in others))
+
+
+def _may_lie(item: Interval, offset: int, other: Interval, start: int) -> bool:
+    apart = offset >= start + other.size or start >= offset + item.size
+    return apart or (other in item.over and item.over[other].allows(offset, start))
 
 
 def lowest(item: Interval, placed: Sequence[Placed]) -> int:

@@ -18,17 +18,17 @@ _TRIES = 6
 """Attempts with lower sums of live sizes: offsets may leave gaps between buffers."""
 
 
-def plan_limited_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = ()) -> None:
+def plan_limited_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = (), overlap: bool = False) -> None:
     """Plans the memory of a program whose functions may have a `ram_limit`; see `plan_memory`.
 
     Raises IrError if the frame of an entry is larger than its limit, even with values computed again.
     """
     limited = [f.name for f in program.functions.values() if f.ram_limit is not None and f.name in program.entry_names]
     if not limited:
-        plan_memory(program, threads, pools)
+        plan_memory(program, threads, pools, overlap)
         return
     plain = copy_program(program)
-    plan_memory(program, threads, pools)
+    plan_memory(program, threads, pools, overlap)
     goals = {name: program.functions[name].ram_limit or 0 for name in limited}
     least = {name: program.functions[name].frame_bytes for name in limited}
     for _ in range(_TRIES):
@@ -36,7 +36,7 @@ def plan_limited_memory(program: Program, threads: int = 1, pools: Sequence[Pool
             return
         attempt = copy_program(plain)
         reached = [_recompute(attempt.functions[name], goals[name]) for name in limited]
-        plan_memory(attempt, threads, pools)
+        plan_memory(attempt, threads, pools, overlap)
         for field in fields(Program):
             setattr(program, field.name, getattr(attempt, field.name))
         for name in limited:

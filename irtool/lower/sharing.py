@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from ..tir.kernel import Kernel
 from ..tir.program import TEMP, CopySlot, RunKernel, Slot, Step
-from .placing import Interval
+from .overlaps import Overlap
+from .placing import Interval, Overlay
 from .workspace import Stages
 
 
@@ -110,6 +111,23 @@ def share_in_place(
                 members[a].append(slot)
             taken.add(o)
     return group
+
+
+def overlay(
+    s: RunKernel, clock: int, overlaps: Sequence[Overlap], group: Mapping[Slot, Interval], stages: Stages
+) -> None:
+    """Notes for the intervals of a kernel's inputs that die with it how its outputs may overlap them."""
+    used = [x.resolve() for x in s.inputs]
+    for x in overlaps:
+        source, out = used[x.input], s.outputs[x.output].resolve()
+        if source.kind != TEMP or out.kind != TEMP or used.count(source) > 1:
+            continue
+        a, b = group[source], group[out]
+        if a is b or a.last != clock + stages.read[x.input] or b.first != clock + stages.written[x.output]:
+            continue
+        if b not in a.over and not any(group.get(y) is a for n, y in enumerate(used) if n != x.input):
+            a.over[b] = Overlay(x.below, x.same, True)
+            b.over[a] = Overlay(x.below, x.same, False)
 
 
 def may_lie_in(s: RunKernel, source: Slot, o: int) -> bool:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from ..symbolic_int import planned
 from ..tir.expr import Load, post_order
 from ..tir.kernel import Kernel, Placement, part_bytes
-from ..tir.stmt import Allocate, Buffer, Scope, Seq, Stmt, Store, expressions, pre_order
+from ..tir.stmt import Allocate, Buffer, Scope, Stmt, Store, expressions, pre_order
+from .overlaps import top_level
 from .placing import Interval, align
 from .placing_formulas import place_formulas
 
@@ -58,7 +59,7 @@ def plan_workspace(kernel: Kernel, threads: int = 1) -> Workspace:
     allocated = [
         s.buffer for s in pre_order(kernel.body) if isinstance(s, Allocate) and s.buffer.scope in _IN_WORKSPACE
     ]
-    tops = _top_level(kernel.body)
+    tops = top_level(kernel.body)
     first: dict[Buffer, int] = {}
     last: dict[Buffer, int] = {}
     tracked, written = {*allocated, *kernel.params}, {*kernel.params}
@@ -86,21 +87,6 @@ def plan_workspace(kernel: Kernel, threads: int = 1) -> Workspace:
         total or (1 if allocated else 0), {b: i.offset for b, i in intervals.items()}, threads=threads
     )
     return Workspace(stages, intervals)
-
-
-def _top_level(body: Stmt) -> list[Stmt]:
-    """The statements that run one after the other at the top of a nest."""
-    stmts: list[Stmt] = []
-    stack = [body]
-    while stack:
-        s = stack.pop()
-        if isinstance(s, Allocate):
-            stack.append(s.body)
-        elif isinstance(s, Seq):
-            stack.extend(reversed(s.stmts))
-        else:
-            stmts.append(s)
-    return stmts
 
 
 def _touched(root: Stmt, buffers: set[Buffer]) -> tuple[list[Buffer], set[Buffer]]:

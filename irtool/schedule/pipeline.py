@@ -21,6 +21,7 @@ from .core.program_rewriter import replace_kernels
 from .core.switches import is_on, switching_off
 from .graph.bound_stack import bound_stack
 from .graph.canonical_views import read_canonical_views
+from .graph.fuse_copies import fuse_copies
 from .graph.fuse_epilogues import fuse_epilogues
 from .graph.fuse_kernels import fuse_kernels
 from .graph.fuse_row_loops import fuse_row_loops
@@ -278,6 +279,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "ReadWordsInPlace",
         "reads operands in place of packing them if memory has the order of the words; runs after layouts are chosen and kernels merged",
         elide_packing,
+        once=True,
+    ),
+    ProgramStage(
+        "FuseCopies",
+        "merges an elementwise kernel into the copy that its reader makes, where memory is scarce; runs after operands that memory has in order are not copied any more",
+        fuse_copies,
         once=True,
     ),
     ProgramStage(

@@ -188,6 +188,11 @@ class VectorTarget:
         return self.stack_bytes <= 1 << 12
 
     @property
+    def band_bytes(self) -> int:
+        """The most bytes of a copy that is computed for some rows at a time: little where memory is."""
+        return self.stack_bytes if self.has_little_memory else self.packed_bytes
+
+    @property
     def halves_vectors(self) -> bool:
         """True if arithmetic on vectors of half the width takes half the time: whole ones are computed in two halves (Zen 4), or by both
         units together."""

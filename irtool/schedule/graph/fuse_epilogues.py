@@ -23,7 +23,7 @@ from ...tir.tables import looked_up
 from ...tir.vector_target import VectorTarget
 from ..core.affine import depends, loads, moves, operands, simplifier, stride
 from .common_axes import CommonAxes, find_common_axes
-from .merge_kernels import MergedStages, Merger, merge_with_readers
+from .merge_kernels import MergedStages, Merger, merge_with_readers, only_reader
 from .step_lists import Mentions
 
 
@@ -52,25 +52,7 @@ def fuse_epilogues(program: Program, target: VectorTarget) -> None:
         constants = frozenset(n for n, (x, _) in enumerate(views) if x.kind == CONSTANT)
         return merger.merge(a, b, [slot], (constants, blocks))
 
-    merge_with_readers(program, _only_reader, merge)
-
-
-def _only_reader(body: Sequence, step: int, mentions: Mentions) -> int | None:
-    """The index of the only step that reads the result of a call, once, if only calls are between the two steps."""
-    first = body[step]
-    if first.kernel.finished or len(first.outputs) != 1:
-        return None
-    slot = first.outputs[0].resolve()
-    names = mentions.of(slot)
-    if slot.kind != TEMP or len(names) != 2 or id(first) not in names:
-        return None
-    for n, s in enumerate(body[step + 1 :], step + 1):
-        if not isinstance(s, RunKernel):
-            return None
-        if id(s) in names:
-            once = sum(x.resolve() is slot for x in s.inputs) == 1
-            return n if once and not s.kernel.finished and len(s.outputs) == 1 else None
-    return None
+    merge_with_readers(program, only_reader, merge)
 
 
 def _reads_blocks(s: RunKernel, slot: Slot) -> bool:

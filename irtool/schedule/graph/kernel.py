@@ -113,7 +113,7 @@ class _Scheduler:
             return None
         if by_hand is not None:
             return by_hand.on_stages(copy, reader)
-        band = choose_rows(copy, reader, self.target) if self.target.vector_bytes else None
+        band = choose_rows(copy, reader, self.target)
         return compute_in_bands((copy, reader), reader.loops[band.loop][0], band.rows) if band is not None else None
 
     def _is_read_once(self, copy: Map, forms: Sequence[AnyForm]) -> bool:

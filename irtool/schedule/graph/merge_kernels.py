@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ...tir.forms import AnyForm, with_buffers
 from ...tir.kernel import Kernel
-from ...tir.program import Program, RunKernel, Slot
+from ...tir.program import TEMP, Program, RunKernel, Slot
 from ...tir.stmt import Buffer, Scope
 from .step_lists import Mentions, fused_facts, rewrite_step_lists
 
@@ -149,3 +149,21 @@ def merge_with_readers(
             del body[n if early else first]
 
     rewrite_step_lists(program, change)
+
+
+def only_reader(body: Sequence, step: int, mentions: Mentions) -> int | None:
+    """For `merge_with_readers`: the index of the only step that reads the result of a call, once, if only calls are between the two steps."""
+    first = body[step]
+    if first.kernel.finished or len(first.outputs) != 1:
+        return None
+    slot = first.outputs[0].resolve()
+    names = mentions.of(slot)
+    if slot.kind != TEMP or len(names) != 2 or id(first) not in names:
+        return None
+    for n, s in enumerate(body[step + 1 :], step + 1):
+        if not isinstance(s, RunKernel):
+            return None
+        if id(s) in names:
+            once = sum(x.resolve() is slot for x in s.inputs) == 1
+            return n if once and not s.kernel.finished and len(s.outputs) == 1 else None
+    return None

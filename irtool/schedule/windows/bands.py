@@ -52,21 +52,28 @@ class _Rows:
 
 @estimate
 def choose_rows(copy: Map, reader: Reduction, target: VectorTarget) -> Band | None:
-    """The bands of the copy that the reduction reads; None if it cannot be cut, or is small."""
+    """The bands of the copy that the reduction reads; None if it cannot be cut, or is small.
+
+    Bands of a copy that overlap are computed several times in part. Where memory is scarce, the largest bands within `band_bytes` are chosen, and
+    those of single rows if all are larger; a copy whose steps read one row alone, such as that for a convolution of 1 x 1, is cut as well.
+    """
     b = copy.stores[0].buffer
     read = _only_read(copy, reader)
-    if read is None or b.nbytes < 2 * target.packed_bytes:
+    scarce = target.has_little_memory
+    if read is None or b.nbytes < 2 * target.band_bytes or not (scarce or target.vector_bytes):
         return None
     if b.layout is None and _shares_small_steps(copy, reader, read, target.scratch_bytes):
         return None
     for window_rows in _rows(copy, reader, read):
+        if not (window_rows.reach or scarce):
+            continue
         extent = reader.loops[window_rows.loop][1]
         rest = bound(math.prod(size for _, size in reader.loops[window_rows.loop + 1 :]))
         others = math.prod(d for n, d in enumerate(b.shape) if n != window_rows.axis)
         row_bytes = bound(others) * itemsize(b.dtype)
-        least = -(-target.band_results // max(1, rest))
+        least = 1 if scarce else -(-target.band_results // max(1, rest))
         bands = [window_rows.band(rows) for rows in _divisors(extent) if rows >= least]
-        fitting = [band for band in bands if band.height * row_bytes <= target.packed_bytes]
+        fitting = [band for band in bands if band.height * row_bytes <= target.band_bytes]
         best = (fitting or bands)[-1 if fitting else 0] if bands else None
         if best is not None and best.height * 2 <= b.shape[window_rows.axis]:
             return best
@@ -110,10 +117,10 @@ def _rows(copy: Map, reader: Reduction, read: Load) -> Iterator[_Rows]:
         terms, offset = simplify.linear(read.indices[axis])
         spatial = [(n, terms[v]) for n, (v, _) in enumerate(reader.loops) if v in terms]
         inner = {v: k for v, k in terms.items() if any(v is x for x, _ in reader.inner)}
-        if len(spatial) != 1 or offset or len(spatial) + len(inner) != len(terms) or not inner:
+        if len(spatial) != 1 or offset or len(spatial) + len(inner) != len(terms):
             continue
         loop, stride = spatial[0]
-        if stride >= 1 and min(inner.values()) >= 0:
+        if stride >= 1 and min(inner.values(), default=0) >= 0:
             reach = sum(k * (n - 1) for v, k in inner.items() for x, n in reader.inner if x is v)
             if not is_known(reach):
                 continue
