@@ -49,16 +49,20 @@ def _widened(bits: Any) -> Any:
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
+def _floats(values: Any) -> Iterator[Any]:
+    """The elements in blocks, in a dtype that numpy computes with."""
+    for block in blocks(values):
+        yield block if block.dtype.kind == "f" else block.astype(np.float32)
+
+
 def _describe(values: Any) -> str:
     """The number of NaN or infinite elements, in words; empty if none is, or if those that are make a mask."""
     if values.dtype.kind != "f" and values.dtype.name != "bfloat16":
         return ""
+    if all(np.isfinite(part).all() for part in _floats(values)):
+        return ""  # nearly all are, and looking takes a fifth of the time of counting
     nans = infinities = others = 0
-    for block in blocks(values):
-        part = block if block.dtype.kind == "f" else block.astype(np.float32)
-        if np.isfinite(part).all():
-            others += int(np.count_nonzero(part))
-            continue
+    for part in _floats(values):
         nans += int(np.isnan(part).sum())
         infinities += int(np.isinf(part).sum())
         others += int((np.isfinite(part) & (part != 0)).sum())
