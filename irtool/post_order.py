@@ -36,7 +36,5 @@ def in_post_order(
         if not kids or (enter is not None and not enter(n)):
             order.append(n)
             continue
-        stack.append(n)
-        stack.append(None)
-        stack.extend(kids[::-1])
+        stack += (n, None, *kids[::-1])
     return order

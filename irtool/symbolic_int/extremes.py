@@ -18,6 +18,8 @@ from .signs import signs, signs_of_difference
 
 def holds(compare: Callable[[float, float], bool], a: float, b: float) -> bool:
     """True if the comparison, such as `operator.lt`, holds for all values of the symbols, in every mode."""
+    if a.__class__ is int and b.__class__ is int:  # most of them
+        return compare(a, b)
     if isinstance(a, SymbolicInt):
         if isinstance(b, int):
             return signs_of_difference(a, b) <= SIGNS_OF[compare]

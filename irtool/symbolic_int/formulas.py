@@ -278,7 +278,7 @@ def is_known(value: int) -> bool:
 
 def is_open(value: int) -> bool:
     """True for a formula of a length that nothing bounds. Runs refuse lengths for which such a size is 2^62 or more."""
-    return isinstance(value, Formula) and value.is_open
+    return value.__class__ is not int and isinstance(value, Formula) and value.is_open
 
 
 def at_typical(value: int) -> int:

@@ -42,6 +42,7 @@ Linear = tuple[dict[Expr, int], int]
 
 _INDEX = ("int32", "int64")
 _LINEAR = ("+", "-", "*")
+_INT32 = (-0x80000000, 0x7FFFFFFF)
 _WHOLE: Range = (-math.inf, math.inf)
 
 
@@ -59,7 +60,8 @@ class Simplifier:
 
     def __call__(self, e: Expr) -> Expr:
         """The simplified expression; of equal parts one object is made."""
-        return rewrite(e, self._change, self._memo)
+        known = self._memo.get(e)
+        return rewrite(e, self._change, self._memo) if known is None else known
 
     def at(self, root: Expr, memo: dict[Expr, Expr]) -> Expr:
         """A simplified expression with other values for variables; `memo` has these first, and then the replacement of each part.
@@ -232,7 +234,7 @@ class Simplifier:
 
     def _merge_division(self, form: Linear) -> Linear:
         """c*k*(x floordiv c) + k*(x floormod c)  ⇒  k*x, also for the remainder of x by c*n."""
-        mods: list[Expr] = [t for t in form[0] if isinstance(t, Binary) and t.op == "floormod"]
+        mods: list[Expr] = [t for t in form[0] if t.__class__ is Binary and t.op == "floormod"]
         while mods:
             mod = mods.pop(0)
             k = form[0].get(mod)
@@ -271,14 +273,17 @@ class Simplifier:
         """The expression of a linear form: terms in their order, the constant last."""
         form = self._merge_division(form)
         total: Expr | None = None
-        terms = [(t, _wrapped(k, dtype)) for t, k in form[0].items()]
+        terms = [
+            (t, k if k.__class__ is int and _INT32[0] <= k <= _INT32[1] else _wrapped(k, dtype))
+            for t, k in form[0].items()
+        ]
         if len(terms) > 1:
-            terms.sort(key=lambda item: holds(operator.lt, item[1], 0))
+            terms.sort(key=lambda item: item[1] < 0 if item[1].__class__ is int else holds(operator.lt, item[1], 0))
         for atom, k in terms:
             if not k:
                 continue
             part = atom
-            negative = holds(operator.lt, k, 0)
+            negative = k < 0 if k.__class__ is int else holds(operator.lt, k, 0)
             if (k != 1 and k != -1) or (negative and total is None):
                 factor = -k if total is not None and negative else k
                 part = self._intern(Binary("*", atom, self._intern(const(factor, dtype)), dtype))
@@ -509,4 +514,4 @@ def _either(compare: Callable[[float, float], bool], a: float, b: float) -> floa
 
 def _wrapped(k: int, dtype: str) -> int:
     """A coefficient as its dtype holds it."""
-    return k if is_open(k) or -0x80000000 <= k <= 0x7FFFFFFF else const(k, dtype).int_value
+    return k if is_open(k) or _INT32[0] <= k <= _INT32[1] else const(k, dtype).int_value

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
+from operator import is_
 from typing import Any
 
 from ..hooks import Hook
@@ -400,37 +401,44 @@ class PrimFunc:
         return _show_function(self)
 
 
+def _no_parts(s: Any) -> tuple[Any, ...]:
+    return ()
+
+
+def _body_alone(s: Any) -> tuple[Stmt, ...]:
+    return (s.body,)
+
+
+_CHILDREN: dict[type, Callable[[Any], tuple[Stmt, ...]]] = {
+    Seq: lambda s: s.stmts,
+    If: lambda s: (s.then,) if s.other is None else (s.then, s.other),
+    **dict.fromkeys((For, While, Let, Allocate, AllocateConst, Annotate, Lowered), _body_alone),
+}
+
+_EXPRESSIONS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Store: lambda s: (*s.indices, s.value),
+    For: lambda s: (s.extent,),
+    If: lambda s: (s.cond,),
+    While: lambda s: (s.cond,),
+    Let: lambda s: (s.value,),
+    Prefetch: lambda s: (s.place,),
+    Annotate: lambda s: (s.value,),
+}
+
+
 def children(s: Stmt) -> tuple[Stmt, ...]:
     """The statements directly below."""
-    if isinstance(s, Seq):
-        return s.stmts
-    if isinstance(s, If):
-        return (s.then,) if s.other is None else (s.then, s.other)
-    if isinstance(s, For | While | Let | Allocate | AllocateConst | Annotate | Lowered):
-        return (s.body,)
-    return ()
+    return _CHILDREN.get(s.__class__, _no_parts)(s)
 
 
 def expressions(s: Stmt) -> tuple[Expr, ...]:
     """The expressions that this node itself holds."""
-    if isinstance(s, Store):
-        return (*s.indices, s.value)
-    if isinstance(s, For):
-        return (s.extent,)
-    if isinstance(s, If | While):
-        return (s.cond,)
-    if isinstance(s, Let):
-        return (s.value,)
-    if isinstance(s, Prefetch):
-        return (s.place,)
-    if isinstance(s, Annotate):
-        return (s.value,)
-    return ()
+    return _EXPRESSIONS.get(s.__class__, _no_parts)(s)
 
 
 def rebuild(s: Stmt, kids: Sequence[Stmt], exprs: Sequence[Expr]) -> Stmt:
     """`s` over other children and expressions (in the order of `children` and `expressions`); `s` if nothing differs."""
-    if all(a is b for a, b in zip(children(s), kids)) and all(a is b for a, b in zip(expressions(s), exprs)):
+    if all(map(is_, children(s), kids)) and all(map(is_, expressions(s), exprs)):
         return s
     if isinstance(s, Seq):
         return seq(kids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 from ..post_order import in_post_order
@@ -67,14 +68,21 @@ def rewrite(root: Expr, change: Callable[[Expr], Expr], memo: dict[Expr, Expr] |
     stack = [root]
     while stack:
         e = stack[-1]
+        if e in done:
+            stack.pop()
+            continue
         kids = _CHILDREN[e.__class__](e)
+        if not kids:
+            stack.pop()
+            done[e] = change(e)
+            continue
         missing = [k for k in kids if k not in done]
         if missing:
             stack += missing
             continue
         stack.pop()
-        if e not in done:
-            done[e] = change(rebuild(e, [done[k] for k in kids]) if kids else e)
+        rewritten = [done[k] for k in kids]
+        done[e] = change(e if all(map(is_, kids, rewritten)) else _REBUILD[e.__class__](e, rewritten))
     return done[root]
 
 

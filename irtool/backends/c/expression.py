@@ -31,6 +31,10 @@ _LONGEST = 2000
 """The most characters of two branches in one expression."""
 
 
+_PLAIN = (Binary, Const, Var)
+"""The nodes whose text depends on no memory."""
+
+
 class Writer:
     """Writes the expressions of one function. `support` collects the support functions used."""
 
@@ -72,7 +76,7 @@ class Writer:
         if known is not None:
             return [], [known]
         lines, texts, _ = trampoline(self._scope(roots, {}, {}))
-        if not lines and all(isinstance(e, Binary | Const | Var) for e in post_order(root)):
+        if not lines and all(isinstance(e, _PLAIN) for e in post_order(root)):
             self._written[root] = texts[0]
         return lines, texts
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
+from ...symbolic_int.modes import mode
 from ...tir.expr import Binary, Expr, Load, Var, post_order
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer
@@ -90,5 +92,11 @@ def moves(e: Load, variable: Var) -> bool:
 
 
 def simplifier(*groups: Sequence[Loop]) -> Simplifier:
-    """A simplifier that knows the ranges of these loops' variables."""
-    return Simplifier({v: (0, n - 1) for g in groups for v, n in g})
+    """A simplifier that knows the ranges of these loops' variables: the same one for the same loops, whose answers it keeps."""
+    return _simplifier(tuple((v, n) for g in groups for v, n in g), mode())
+
+
+@lru_cache(maxsize=64)
+def _simplifier(loops: tuple[Loop, ...], mode: int) -> Simplifier:
+    """The simplifier of loops for a mode: answers differ between modes."""
+    return Simplifier({v: (0, n - 1) for v, n in loops})

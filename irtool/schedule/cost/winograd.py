@@ -16,7 +16,6 @@ from ...tir.memory import LAST_CACHE
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..core.lane_steps import widest
-from ..core.matrix_sums import sums
 from ..core.staged import ALONE, TwoThreads, choose_plan, of_two
 from ..strategies.winograd.axes import SpatialAxis
 from ..strategies.winograd.convolution import Convolution
@@ -98,7 +97,7 @@ def winograd_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     steps, filters = c.steps, c.filters[1]
     kinds = t.products
     taken = t.tiles * t.blocks * max(1, t.bands)
-    back = t.across.products * sums(t.down.inverse).operations + t.sizes[0] * sums(t.across.inverse).operations
+    back = t.across.products * t.down.inverse_sums.operations + t.sizes[0] * t.across.inverse_sums.operations
     results = _transform_cycles(t.count * filters * (kinds + prod(t.sizes) + back), t, target)
     cycles = gemm_cost(t.tiles, t.filters, steps, target)
     blocks = taken // t.tiles
@@ -118,9 +117,9 @@ def direct_cycles(c: Convolution, target: VectorTarget) -> float:
 def _data_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
     """Cycles to transform the data."""
     (height, inputs), width = t.window, t.across.products
-    sizes = height * inputs + t.products + height * sums(t.across.data).operations
+    sizes = height * inputs + t.products + height * t.across.data_sums.operations
     inside = (1 - _border(c.rows, t.sizes[0], height)) * (1 - _border(c.columns, t.sizes[1], inputs))
-    operations = sizes + width * sums(t.down.data).operations + (1 - inside) * BORDER_COPY * height * inputs
+    operations = sizes + width * t.down.data_sums.operations + (1 - inside) * BORDER_COPY * height * inputs
     return _transform_cycles(t.tiles * t.blocks * max(1, t.bands) * c.inputs * operations, t, target)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from math import inf
 
 from ....diagnostics import UsageError
@@ -153,8 +154,7 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
     """Cycles of a product of halves: its sums, its products, and its weights if they come from memory."""
     steps, half = p.channel[1] // 2 * p.windows, p.filters[1] // 2
     pairs = t.count // 2
-    data = 2 * len(DATA[0]) + sums(DATA).operations + PRODUCTS  # operands, for the sizes of rows as well
-    results = PRODUCTS + sums(RESULT).operations + len(RESULT)
+    data, results = _operations()
     spills = TRANSFORM_SPILLS if target.registers > 16 else TRANSFORM_SPILLS_OF_16
     moved = spills / target.multiply_adds * pairs * (steps * data + half * results) / t.lanes
     blocks = pairs // t.rows
@@ -169,6 +169,13 @@ def _cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
         passes = t.bands if t.bands and panel * 2 <= target.streamed_bytes else blocks
         multiplied += _bytes(p) * (passes - 1) / SECOND_CACHE_RATE  # an operand that was read once is in some cache
     return moved + multiplied + _from_memory(p, target)
+
+
+@cache
+def _operations() -> tuple[int, int]:
+    """Instructions for the sums of data, and for those of results."""
+    data = 2 * len(DATA[0]) + sums(DATA).operations + PRODUCTS  # operands, for the sizes of rows as well
+    return data, PRODUCTS + sums(RESULT).operations + len(RESULT)
 
 
 def _from_memory(p: Product, target: VectorTarget) -> float:

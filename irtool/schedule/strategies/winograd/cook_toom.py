@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
-from ...core.matrix_sums import Matrix
+from ...core.matrix_sums import Matrix, Sums, sums
 
 POINTS = (0, 1, -1, 2, -2)
 """Points in order of preference: small, exact in binary, and each beside its negative, as those share sums."""
@@ -45,6 +45,18 @@ class Transforms:
     def products(self) -> int:
         """Products of a tile along one axis."""
         return len(self.data)
+
+    # Estimates ask for these thousands of times, and hashing a matrix of fractions takes longer than they do.
+
+    @cached_property
+    def data_sums(self) -> Sums:
+        """The sums of inputs."""
+        return sums(self.data)
+
+    @cached_property
+    def inverse_sums(self) -> Sums:
+        """The sums of products."""
+        return sums(self.inverse)
 
 
 def points_of(results: int, taps: int, stride: int = 1) -> int:
