@@ -24,6 +24,7 @@ LAYERS = [
         "extras",
         "deferred",
         "array_blocks",
+        "byte_sizes",
         "signals",
         "post_order",
         "gc_tuning",
@@ -75,6 +76,7 @@ SEES = {
         "te",
     },
     "backends": {
+        "byte_sizes",
         "hooks",
         "did_you_mean",
         "post_order",
@@ -94,7 +96,7 @@ SEES = {
         "selection",
         "boards",
     },
-    "boards": {"diagnostics", "files"},
+    "boards": {"byte_sizes", "diagnostics", "files"},
 }
 """Rooms with a narrower view than their place in the order gives them."""
 

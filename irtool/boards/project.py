@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..byte_sizes import show_size
 from .board import Board
-from .reading import show_size
 
 _TEMPLATES = Path(__file__).parent / "templates"
 

@@ -6,12 +6,12 @@ replaces it.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..byte_sizes import read_size
 from ..diagnostics import IrError, nearest
 from ..files import open_file
 from .board import Board, Emulator, Memory
@@ -169,17 +169,3 @@ class _Row:
         if nbytes is None or nbytes <= 0 or address + nbytes > 1 << 32:
             raise self.wrong(f'{table.prefix}size is no size within 32 bits, such as 65536 or "64K"')
         return Memory(address, nbytes)
-
-
-def read_size(text: Any) -> int | None:
-    """Bytes from digits that may end with K or M, powers of 1024; None for another text."""
-    form = re.fullmatch(r"(\d{1,12})([KM]?)", text) if isinstance(text, str) else None
-    return None if form is None else int(form[1]) << {"": 0, "K": 10, "M": 20}[form[2]]
-
-
-def show_size(nbytes: int) -> str:
-    """`64K`, `4M`, or the number: as `read_size` takes it."""
-    for unit, shift in (("M", 20), ("K", 10)):
-        if nbytes and nbytes % (1 << shift) == 0:
-            return f"{nbytes >> shift}{unit}"
-    return str(nbytes)

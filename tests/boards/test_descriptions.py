@@ -9,7 +9,6 @@ import pytest
 from irtool.boards.board import Emulator
 from irtool.boards.listing import board_names, find_board
 from irtool.boards.project import linker_script, makefile, startup_code
-from irtool.boards.reading import read_size, show_size
 from irtool.diagnostics import IrError, UsageError
 
 ROW = """about = "A board"
@@ -72,7 +71,7 @@ WRONG = {
     "family": (ROW.replace("cortex-m", "cortex-n", 1), "family is 'cortex-n', not one of cortex-m, riscv", "did you mean cortex-m?"),
     "fpu": (ROW.replace("single", "half"), "fpu is 'half'", ""),
     "address": (ROW.replace("0x20000000", "-1"), "ram.address is no address", ""),
-    "size": (ROW.replace("131072", '"128KB"'), "ram.size is no size", ""),
+    "size": (ROW.replace("131072", '"128 kilobytes"'), "ram.size is no size", ""),
     "zero": (ROW.replace("131072", "0"), "ram.size is no size", ""),
     "beyond": (ROW.replace("131072", '"4096M"'), "ram.size is no size", ""),
     "overlap": (ROW.replace("0x20000000", "0x08080000"), "flash and ram overlap", ""),
@@ -107,12 +106,3 @@ def test_unknown_names_and_files(tmp_path: Path) -> None:
     for path in (str(tmp_path / "absent.toml"), str(tmp_path)):
         with pytest.raises(IrError, match="cannot read the board"):
             find_board(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "size"), [("64K", 1 << 16), ("4M", 4 << 20), ("100", 100), ("K", None), ("-1", None), ("1.5K", None)]
-)
-def test_sizes(text: str, size: int | None) -> None:
-    assert read_size(text) == size
-    if size is not None:
-        assert read_size(show_size(size)) == size

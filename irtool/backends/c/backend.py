@@ -12,8 +12,8 @@ from ... import __version__
 from ...boards.board import Board
 from ...boards.listing import find_board
 from ...boards.project import LINKER_SCRIPT, STARTUP, link_flags
-from ...boards.reading import read_size
 from ...boards.tools import require_tool
+from ...byte_sizes import read_size
 from ...diagnostics import UsageError
 from ...symbolic_int import is_known, nominal
 from ...tir.pools import Pool, pool_record
