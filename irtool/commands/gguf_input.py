@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GgufInput:
-    """A network: the bytes of its file."""
+    """A network: the bytes of its file; with `training`, imported for a training step."""
 
     name: str
     data: bytes
+    training: bool = False
 
     @property
     def has_weights(self) -> bool:
@@ -29,7 +30,7 @@ class GgufInput:
         """The bytes of the file."""
         import hashlib
 
-        return self.name, hashlib.sha256(self.data).hexdigest()
+        return self.name, self.training, hashlib.sha256(self.data).hexdigest()
 
     def load(self) -> Any:
         """The contents of the file. Raises IrError if it is damaged."""
@@ -44,7 +45,7 @@ class GgufInput:
         from ..frontends.gguf import from_gguf
         from ..parser.params import ParameterFile
 
-        module, weights = from_gguf(self.load(), param_facts.dims)
+        module, weights = from_gguf(self.load(), param_facts.dims, self.training)
         others = param_facts.weights
         merged = ParameterFile(self.name, {n: a for n, a in weights.items() if n not in others})
         merged.join(others)

@@ -53,7 +53,7 @@ def command(
 ) -> None:
     """Make the module of one step: the network in training, the loss, gradients, and the updates of weights. See docs/training.md.
 
-    FILE is Relay text with --params, or an ONNX model, exported from torch with training=TrainingMode.TRAINING. The result is Relay text whose
+    FILE is Relay text with --params, a GGUF file, or an ONNX model, exported from torch with training=TrainingMode.TRAINING. The result is Relay text whose
     states are the weights and the states of the optimizer; their first values go to a file beside it.
 
     \b
@@ -91,11 +91,12 @@ def _step(
 ) -> tuple[Module, Mapping[str, Any], Report]:
     """The module, first values, and the report."""
     from ..training import train_step
+    from .gguf_input import GgufInput
     from .input_module import module_of, read_input
     from .onnx_input import OnnxInput
 
     input_file = read_input(file)
-    if isinstance(input_file, OnnxInput):
+    if isinstance(input_file, OnnxInput | GgufInput):
         input_file = replace(input_file, training=True)
     module, param_facts = module_of(input_file, param_facts, is_settled=True)
     module = param_facts.specialize(module, entry)

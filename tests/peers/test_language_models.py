@@ -71,7 +71,7 @@ def test_the_same_tokens(case: str, pytestconfig: pytest.Config, tmp_path: Path)
     module, weights = irtool.from_gguf(data, {"context": "<=256"})
     net = irtool.build(module, weights, out_dir=tmp_path).instance()
     tokens = [5, 17, 3, 11]
-    logits = np.asarray(net.step(tokens=np.array(tokens, "int32")))
+    logits = np.asarray(net.step(ids=np.array(tokens, "int32")))
     exact = model.to(torch.float64)
     with torch.no_grad():
         for _ in range(200):
@@ -79,4 +79,4 @@ def test_the_same_tokens(case: str, pytestconfig: pytest.Config, tmp_path: Path)
             assert np.abs(logits[0] - expected).max() <= 1e-4 * np.abs(expected).max()
             assert logits[0].argmax() == expected.argmax()
             tokens.append(int(logits[0].argmax()))
-            logits = np.asarray(net.step(tokens=np.array(tokens[-1:], "int32")))
+            logits = np.asarray(net.step(ids=np.array(tokens[-1:], "int32")))

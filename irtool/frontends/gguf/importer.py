@@ -13,6 +13,7 @@ from ...files import read_bytes
 from ...gc_tuning import rare_collections
 from ...infer import infer_afresh
 from ...ir import Expr, Function, Module, TensorType, Tuple, Var
+from ...ir.dims import is_number
 from ...ir.tensor_names import OUTPUTS, STATES
 from ...parser.gguf import GgufFile, read_gguf_data
 from ...symbolic_int import Symbol, bound, extent_of, symbol_of
@@ -27,8 +28,8 @@ from .metadata import Configuration, read_configuration
 from .rotary import rotary_tables
 from .weights import Weights
 
-TOKENS, CONTEXT = "tokens", "context"
-"""The lengths of a network: the tokens of a step, and those of the steps before."""
+IDS, TOKENS, CONTEXT = "ids", "tokens", "context"
+"""The input, and the lengths of a network: the tokens of a step, and those of the steps before."""
 
 _LONGEST_CONTEXT = 4096
 """Tokens that caches have room for where nobody says how many: their memory grows with them."""
@@ -39,18 +40,21 @@ _MOST_TOKENS = 32
 def from_gguf(
     model: str | os.PathLike[str] | bytes | GgufFile,
     dims: Mapping[str, int | str] | None = None,
+    training: bool = False,
 ) -> tuple[Module, dict[str, Any]]:
     """The module of a GGUF file, and its weights by the names of parameters: a tensor in blocks has one for its numbers, and further ones for
     its scales and zeros.
 
-    `@main` takes a row of tokens, int32, and gives the logits of the next one, `(1, vocabulary)`. The keys and values of each layer are
+    `@main` takes a row of tokens, `%ids`, int32, and gives the logits of the next one, `(1, vocabulary)`. The keys and values of each layer are
     states `(1, heads, context, size)`, to which a step adds those of its tokens. `dims` bounds the lengths: `context`, the tokens that caches
-    have room for, and `tokens`, the most of a step.
+    have room for, and `tokens`, the most of a step. With `training`, there are no caches, and the logits are those behind each token,
+    `(tokens, vocabulary)`; `tokens` is then a number, that of the context unless it is given.
 
     Raises IrError with everything that is missing, has another shape or is unknown; UsageError for another length.
     """
     with rare_collections():
-        return _module(_read(model), _lengths(dims or {}))
+        file, lengths = _read(model), _lengths(dims or {})
+        return _module(file, lengths, training)
 
 
 def _read(model: str | os.PathLike[str] | bytes | GgufFile) -> GgufFile:
@@ -84,17 +88,30 @@ def _lengths(dims: Mapping[str, int | str]) -> dict[str, int]:
     return extents
 
 
-def _module(file: GgufFile, lengths: Mapping[str, int]) -> tuple[Module, dict[str, Any]]:
+def _module(file: GgufFile, lengths: Mapping[str, int], training: bool) -> tuple[Module, dict[str, Any]]:
     c = read_configuration(file.metadata, file.name)
     if c.layers > len(file.tensors):
         message = f"{c.layers} layers cannot have {len(file.tensors)} tensors"
         raise IrError(message, filename=file.name, code=DamagedModel)
-    before = lengths.get(CONTEXT) or _context(c, file.name)
-    count = lengths.get(TOKENS) or extent_of(Symbol(TOKENS, 1, min(_MOST_TOKENS, bound(before))))
-    network = _Network(c, Weights(file.tensors, RelayNames((TOKENS,))), count, before)
+    if training:
+        before, count = 0, _whole_text(lengths, c)
+    else:
+        before = lengths.get(CONTEXT) or _context(c, file.name)
+        count = lengths.get(TOKENS) or extent_of(Symbol(TOKENS, 1, min(_MOST_TOKENS, bound(before))))
+    network = _Network(c, Weights(file.tensors, RelayNames((IDS,))), count, before)
     main = network.function()
     network.weights.require_sound(file.name)
     return infer_afresh(Module({"main": main})), {v.name: a for v, a in network.weights.params.items()}
+
+
+def _whole_text(lengths: Mapping[str, int], c: Configuration) -> int:
+    """The tokens of a step of training. Raises UsageError for a length that the run decides, and for a context."""
+    count = lengths.get(TOKENS, c.context)
+    if CONTEXT in lengths or not is_number(count):
+        raise UsageError(
+            "a step of training reads whole texts: its tokens are a number, and there are none before them"
+        )
+    return count
 
 
 def _context(c: Configuration, name: str) -> int:
@@ -109,28 +126,28 @@ def _context(c: Configuration, name: str) -> int:
 class _Network:
     def __init__(self, c: Configuration, weights: Weights, count: int, before: int) -> None:
         self.c, self.weights, self.count, self.before = c, weights, count, before
-        self.capacity = bound(before)
+        self.capacity = bound(before + count) if is_number(before) else bound(before)
 
     def function(self) -> Function:
         """`@main`, whose parameters are the tokens, the caches, and the weights."""
         c, t = self.c, TensorType((self.count,), "int32")
-        tokens = Var(TOKENS, t, None, t)
-        caches = [self._cache(n) for n in range(c.layers)]
-        before = extent_of_axis(Value(caches[0][0]), 2, "int32") if caches else Value.constant(0, "int32")
+        tokens = Var(IDS, t, None, t)
+        is_cached = not is_number(self.before)
+        caches = [self._cache(n) for n in range(c.layers)] if is_cached else []
+        before = extent_of_axis(Value(caches[0][0]), 2, "int32") if is_cached else Value.constant(0, "int32")
         places = places_from(before.call("reshape", newshape=[1, 1]), self.count)
         positions = Positions(places, self._angles(places))
         x, results = self._embeddings(Value(tokens), places), []
-        for n, cache in enumerate(caches):
-            layer = Layer(c, self.weights, n)
-            x, *grown = layer.apply(x, (Value(cache[0]), Value(cache[1])), positions)
-            results += grown
+        for n in range(c.layers):
+            cache = (Value(caches[n][0]), Value(caches[n][1])) if is_cached else None
+            x, *grown = Layer(c, self.weights, n).apply(x, cache, positions)
+            results += grown if is_cached else []
         logits = self._logits(x)
         states = [p for cache in caches for p in cache]
-        attrs = {
-            OUTPUTS: ["logits", *(f"{p.name}_next" for p in states)],
-            STATES: [-1, *range(1, len(states) + 1)],
-        }
-        body: Expr = Tuple((logits.expr, *(r.expr for r in results)))
+        attrs: dict[str, Any] = {OUTPUTS: ["logits", *(f"{p.name}_next" for p in states)]}
+        if is_cached:
+            attrs[STATES] = [-1, *range(1, len(states) + 1)]
+        body: Expr = Tuple((logits.expr, *(r.expr for r in results))) if is_cached else logits.expr
         return Function((tokens, *states, *self.weights.params), body, attrs=attrs)
 
     def _cache(self, n: int) -> tuple[Var, Var]:
@@ -184,7 +201,7 @@ class _Network:
         return None if array is None else np.asarray(array)
 
     def _logits(self, x: Value) -> Value:
-        """The scores of the token behind that of the row."""
+        """The scores of the token behind that of each row."""
         c = self.c
         x = norm(c, self.weights, "output_norm", x)
         name = "output.weight" if "output.weight" in self.weights else "token_embd.weight"

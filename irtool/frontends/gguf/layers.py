@@ -47,12 +47,14 @@ class Layer:
         """The name of a tensor of the layer."""
         return f"blk.{self.number}.{part}"
 
-    def apply(self, x: Value, cache: tuple[Value, Value], positions: Positions) -> tuple[Value, Value, Value]:
-        """The result `(tokens, width)`, and the caches with the keys and values of this step behind those before."""
+    def apply(self, x: Value, cache: tuple[Value, Value] | None, positions: Positions) -> tuple[Value, Value, Value]:
+        """The result `(tokens, width)`, and the caches with the keys and values of this step behind those before. Without caches, each
+        token has a result in the last layer as well."""
         normalized = self.norm("attn_norm", x)
         attended, keys, values = self._attention(normalized, cache, positions)
-        attended = self.dense("attn_output", self._rows(attended), self.c.width)
-        x, normalized = self._rows(x), self._rows(normalized)
+        if cache is not None and self.is_last:
+            x, normalized, attended = (_last_row(y) for y in (x, normalized, attended))
+        attended = self.dense("attn_output", attended, self.c.width)
         if self.c.architecture.is_parallel:
             return self._sum(x, add(attended, self._feed_forward(normalized))), keys, values
         x = self._sum(x, self._norm_behind("post_attention_norm", attended))
@@ -67,12 +69,6 @@ class Layer:
         """The same behind a part of the layer, of architectures that have it."""
         return self.norm(part, x) if f"{self.name(part)}.weight" in self.weights else x
 
-    def _rows(self, x: Value) -> Value:
-        """The rows that the result has."""
-        if not self.is_last:
-            return x
-        return x.call("strided_slice", begin=[-1], end=[2**31 - 1], strides=[1], axes=[0])
-
     def _sum(self, x: Value, y: Value) -> Value:
         return add(x, y if self.c.residual_scale == 1 else multiply(y, self.c.residual_scale))
 
@@ -82,7 +78,9 @@ class Layer:
         bias = self.weights.optional(f"{self.name(part)}.bias", units)
         return y if bias is None else y.call("nn.bias_add", bias)
 
-    def _attention(self, x: Value, cache: tuple[Value, Value], positions: Positions) -> tuple[Value, Value, Value]:
+    def _attention(
+        self, x: Value, cache: tuple[Value, Value] | None, positions: Positions
+    ) -> tuple[Value, Value, Value]:
         c = self.c
         q, k, v = self._projections(x)
         q, k = (self._head_norm(f"attn_{n}_norm", y) for n, y in (("q", q), ("k", k)))
@@ -90,7 +88,9 @@ class Layer:
         if angles is not None:
             interleaved = c.architecture.rotary == "neighbours"
             q, k = (rotated(y, *angles, c.rotary_size, interleaved, c.key_size) for y in (q, k))
-        keys, values = (concatenate([before, new], 2) for before, new in zip(cache, (k, v), strict=True))
+        keys, values = k, v
+        if cache is not None:
+            keys, values = (concatenate([before, new], 2) for before, new in zip(cache, (k, v), strict=True))
         window = c.window - 1 if c.is_local(self.number) else None
         hidden = hidden_keys(positions.places, keys.extent(2, "the keys"), window, 0, "float32")
         attended = attention(q, keys, values, hidden, c.score_scale, c.score_cap)
@@ -137,6 +137,10 @@ def norm(c: Configuration, weights: Weights, name: str, x: Value) -> Value:
     if c.architecture.norm == "layer":
         return layer_norm(x, weight, weights.optional(f"{name}.bias", c.width), -1, c.epsilon)
     return rms_norm(x, weight, -1, c.epsilon, "float32")
+
+
+def _last_row(x: Value) -> Value:
+    return x.call("strided_slice", begin=[-1], end=[2**31 - 1], strides=[1], axes=[0])
 
 
 def parts_of(x: Value, widths: list[int]) -> list[Value]:

@@ -31,7 +31,7 @@ def interpreted(module: Module, weights: dict[str, Any], tokens: list[int], step
     scores, first = np.zeros(0), 0
     for count in steps:
         row = np.array(tokens[first : first + count], "int32")
-        inputs = {"tokens": row, **dict(zip((p.name for p in states), caches, strict=True)), **weights}
+        inputs = {"ids": row, **dict(zip((p.name for p in states), caches, strict=True)), **weights}
         scores, *caches = irtool.evaluate(module, inputs)
         first += count
     return np.asarray(scores)[0]
@@ -56,7 +56,7 @@ def test_compiled(name: str, tmp_path: Path) -> None:
     net = irtool.build(module, weights, out_dir=tmp_path, name="net").instance()
     assert "net_prefill(" in (tmp_path / "net.h").read_text()
     for first, count in ((0, 7), (7, 1), (8, 3)):
-        scores = net.step(tokens=np.array(TOKENS[first : first + count], "int32"))
+        scores = net.step(ids=np.array(TOKENS[first : first + count], "int32"))
         check(np.asarray(scores)[0], logits(n, weights_of(n), TOKENS[: first + count]))
 
 
@@ -173,3 +173,18 @@ def test_commands(tmp_path: Path) -> None:
     (tmp_path / "other.gguf").write_text("def @main() { 1 }")
     code, out, err = command("check", tmp_path / "other.gguf")
     assert code == 1 and "does not start with GGUF" in err
+
+
+def test_networks_in_training_have_logits_behind_each_token(tmp_path: Path) -> None:
+    n = NETWORKS["gemma2"]
+    module, weights = irtool.from_gguf(file_of(n), {"tokens": 7}, training=True)
+    rows = irtool.evaluate(module, {"ids": np.array(TOKENS[:7], "int32"), **weights})
+    for k, row in enumerate(np.asarray(rows)):
+        check(row, logits(n, weights_of(n), TOKENS[: k + 1]))
+    for dims in ({"tokens": "<=7"}, {"context": "<=7"}):
+        with pytest.raises(UsageError, match="reads whole texts"):
+            irtool.from_gguf(file_of(n), dims, training=True)
+    (tmp_path / "net.gguf").write_bytes(file_of(n))
+    options = ("--loss", "cross_entropy", "--class-axis", "-1", "--dim", "tokens=7", "-o", tmp_path / "step.relay")
+    code, _, err = command("train-step", tmp_path / "net.gguf", *options)
+    assert code == 0 and "token_embd.weight" in (tmp_path / "step.relay").read_text(), err
