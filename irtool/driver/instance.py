@@ -36,6 +36,7 @@ class Instance:
         self._signature = signature
         self._function = function
         self._saved_bytes: int = report["saved_bytes"]
+        self._rewinds: bool = report.get("rewinds", False)
         self._lengths = len(report.get("state_lengths", ()))
         self._states: Sequence[Mapping[str, Any]] = report["states"]
         self._arena_bytes: int = report["arena_bytes"]
@@ -92,6 +93,22 @@ class Instance:
         """Begins anew: states get their first values."""
         with self._lock:
             self._network.begin(self._address)
+
+    def rewind(self, position: int) -> None:
+        """Forgets all but the first rows of the states, so that a step continues there, as `NAME_rewind` does.
+
+        Raises UsageError for states that are something else than rows of the steps before, IrError for more rows than there are.
+        """
+        if not self._rewinds:
+            raise UsageError(
+                "the states of this network are not only rows of the steps before: nothing says what they were"
+            )
+        with self._lock:
+            count = int(self._memory[0])
+            if not 0 <= position <= count:
+                message = f"there are {count} rows: the states cannot go back to {position}"
+                raise IrError(message, code=ValueDoesNotFit)
+            self._memory[0] = position
 
     def save(self) -> bytes:
         """The states as bytes, for `restore` in any process on such a machine."""

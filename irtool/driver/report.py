@@ -181,7 +181,7 @@ def _state_lengths(entry: EntryPoint) -> dict[str, Any]:
     if not lengths:
         return {}
     about = [{"name": x.symbol.name, "next": str(x.next), "capacity": x.capacity} for x in lengths]
-    return {"state_lengths": about}
+    return {"state_lengths": about, **({"rewinds": True} if entry.function.position is not None else {})}
 
 
 def _stage_report(stage: StageChoice) -> dict[str, Any]:

@@ -14,11 +14,13 @@ from ..diagnostics import IrError
 from ..infer import infer_types
 from ..infer.equal_lengths import replaced
 from ..infer.lengths import symbols_of_module, symbols_of_params, with_extents
+from ..interp.value_hints import Uses
 from ..ir import Function, Module, TensorType, Var, tuple_leaves
 from ..ir.dims import is_number
 from ..ir.expr import with_function
-from ..ir.tensor_names import INPUT_SHAPES, STATE_LENGTHS, first_values, state_outputs
+from ..ir.tensor_names import INDEX_LIMITS, INPUT_SHAPES, STATE_LENGTHS, first_values, state_outputs
 from ..lower.mistakes import DynamicShape, StateMismatch
+from ..ops.typical import Below
 from ..symbolic_int import Symbol, extent_of, interval, symbol_of, symbols_of
 
 
@@ -55,7 +57,18 @@ def with_state_lengths(module: Module, entry: str) -> Module:
         symbol = symbol_of(extent)
         assert symbol is not None
         rows.append([extent, after.get(symbol, extent), capacity[s]])
-    return module.with_function(entry, with_function(function, attrs={**function.attrs, STATE_LENGTHS: rows}))
+    about = {STATE_LENGTHS: rows, INDEX_LIMITS: _index_limits(function, module)}
+    return module.with_function(entry, with_function(function, attrs={**function.attrs, **about}))
+
+
+def _index_limits(function: Function, module: Module) -> dict[str, int]:
+    """The numbers of rows that inputs choose from, by the names of their parameters."""
+    uses, limits = Uses(function, module), {}
+    for p in function.params:
+        t, typical = p.checked_type or p.type_annotation, uses.of(p)
+        if isinstance(t, TensorType) and isinstance(typical, Below) and "int" in t.dtype and is_number(typical.size):
+            limits[p.name] = int(typical.size)
+    return limits
 
 
 Pairs = Mapping[Var, tuple[TensorType, TensorType]]

@@ -20,7 +20,7 @@ to be equal that have names of their own: `input_shapes=[[[a, 4]], [[b, 4]]]` of
 keeps such a parameter in the memory of an instance. `state_values`, which a binding of weights adds, has constants with which states begin,
 by the names of their parameters. `state_lengths`, which a build adds, has a row for each length in shapes of states: the length, its value
 in the next call, and its greatest value; `written_states` has the names of states in whose memory a step writes rows behind those of the
-steps before.
+steps before. `index_limits` has the numbers of rows that inputs choose from, by the names of their parameters: of tokens, the size of the vocabulary.
 
     def @main(%images: …, %w: …, state_outputs=[-1, 1], loss_output=0)
 
@@ -45,6 +45,7 @@ INPUT_SHAPES = "input_shapes"
 FIRST_VALUES = "state_values"
 STATE_LENGTHS = "state_lengths"
 WRITTEN_STATES = "written_states"
+INDEX_LIMITS = "index_limits"
 LOSS = "loss_output"
 RAM_LIMIT = "ram_limit"
 
@@ -102,6 +103,12 @@ def input_shapes(f: Function) -> dict[Var, list[tuple[int, ...]]]:
 def state_lengths(f: Function) -> list[tuple[int, int, int]]:
     """The lengths in shapes of states, each with its value in the next call, and its greatest value."""
     return [(before, after, capacity) for before, after, capacity in f.attrs.get(STATE_LENGTHS, ())]
+
+
+def index_limits(f: Function) -> dict[str, int]:
+    """The numbers of rows that inputs choose from, by the names of their parameters."""
+    limits = f.attrs.get(INDEX_LIMITS)
+    return {str(n): int(size) for n, size in limits.items()} if isinstance(limits, Mapping) else {}
 
 
 def first_values(f: Function) -> dict[str, Constant]:

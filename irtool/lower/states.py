@@ -12,7 +12,7 @@ from typing import Any
 from ..diagnostics import IrError
 from ..infer.equal_lengths import replaced
 from ..ir import Constant, Function, Var
-from ..ir.tensor_names import WRITTEN_STATES, first_values, state_lengths, state_outputs
+from ..ir.tensor_names import WRITTEN_STATES, first_values, index_limits, state_lengths, state_outputs
 from ..symbolic_int import symbol_of
 from ..tir.dtypes import HANDLE
 from ..tir.kernel import Kernel
@@ -90,6 +90,7 @@ def keep_states(f: Function, host: HostFunction, constant: Callable[[Constant], 
     host.model_inputs = {m: name for m, name in host.model_inputs.items() if name not in by_name}
     host.states = [s for name in slots for s in states.values() if s.name == name]
     host.state_lengths = lengths
+    host.index_limits = index_limits(f)
     return host
 
 

@@ -41,3 +41,6 @@ STATE_FULL_ERROR = 14
 
 ELEMENTS_ERROR = 15
 """A result needs elements of an axis that has too few."""
+
+TOKEN_ERROR = 16
+"""A token is outside of the vocabulary."""

@@ -5,7 +5,7 @@ Tuples are gone: every value is a list of tensors, every tensor lives in a `Slot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -395,6 +395,7 @@ class HostFunction:
         model_outputs: the names of the results in that model, in order; fewer, or none, where they are not known.
         states: of an entry, what instances keep between steps; `params` and `results` are those of the caller alone.
         state_lengths: the lengths in shapes of its states.
+        index_limits: of an entry with states, the numbers of rows that inputs choose from, by the names of parameters.
         lengths: the lengths of the run that its steps set.
         further_lengths: lengths that its caller gives, whether or not shapes have them.
         extents_of: the last results are extents of others: for each of these, the number of the result that it is of.
@@ -421,6 +422,7 @@ class HostFunction:
     model_outputs: Sequence[str] = ()
     states: list[State] = field(default_factory=list)
     state_lengths: Sequence[StateLength] = ()
+    index_limits: Mapping[str, int] = field(default_factory=dict)
     lengths: Sequence[Symbol] = ()
     further_lengths: Sequence[Symbol] = ()
     extents_of: Sequence[int] = ()
@@ -443,6 +445,12 @@ class HostFunction:
     def positions(self) -> list[StateLength]:
         """The lengths that its steps read from an instance, and change."""
         return [x for x in self.state_lengths if x.is_position]
+
+    @property
+    def position(self) -> StateLength | None:
+        """The number of rows that count in all of its states; None unless the states are such rows, and nothing else."""
+        is_only = len(self.state_lengths) == 1 and all(s.is_written for s in self.states)
+        return self.state_lengths[0] if is_only and self.positions else None
 
     def elements_of(self, state: State) -> int:
         """The elements for which the memory of a state has room: those at the capacity of its lengths."""

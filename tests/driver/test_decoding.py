@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import irtool
+from irtool.diagnostics import IrError, UsageError
 from irtool.driver.artifact import Artifact
 from tests.driver.programs import STRICT, compile_c, parse, run
 
@@ -52,6 +53,14 @@ int main(void) {
   if (net_rewind(&net, 9)) return 9;
   if (net_prefill(&net, 4, tokens, others) != NET_STATE_FULL || net.past != 9 || net_prefill(&net, 0, tokens, others) != NET_OUT_OF_BOUNDS) return 10;
   if (net_prefill(&net, 3, tokens + 9, others) || differ()) return 11;
+  if (net_rewind(&net, 9)) return 12;
+  for (k = 0; k < 3; ++k) {
+    TYPE wrong[] = {3, 1, 2};
+    wrong[k] = k == 1 ? (TYPE)-1 : 9;
+    if (net_prefill(&net, 3, wrong, scores) != NET_NO_SUCH_TOKEN || net_decode(&net, wrong[k], scores) != NET_NO_SUCH_TOKEN) return 13;
+    if (net.past != 9 || differ()) return 14;
+  }
+  if (net_decode(&net, 8, others)) return 15;
   for (k = 0; k < 4; ++k) printf("%.9g\\n", scores[k]);
   return 0;
 }
@@ -66,7 +75,9 @@ def built(target: str, folder: Path, dtype: str, length: str, result: str = "sum
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(("dtype", "length"), [("int64", "n<=3"), ("int32", "n<=3"), ("int64", "1")])
+@pytest.mark.parametrize(
+    ("dtype", "length"), [("int64", "n<=3"), ("int32", "n<=3"), ("int64", "1"), ("uint8", "n<=3"), ("int16", "n<=3")]
+)
 def test_tokens_are_read_in_steps_of_any_number(dtype: str, length: str, target: str, tmp_path: Path) -> None:
     built(target, tmp_path, dtype, length)
     (tmp_path / "main.c").write_text(PROGRAM.replace("TYPE", f"{dtype}_t"))
@@ -84,3 +95,20 @@ def test_other_steps_have_what_fits_them(tmp_path: Path) -> None:
     module = parse("def @main(%x: Tensor[(2), int64], %h: Tensor[(2), int64]) { %0 = add(%x, %h); (%0, %0) }")
     irtool.build(module, states={"h": "out1"}, name="net", out_dir=tmp_path / "other")
     assert "rewind" not in (tmp_path / "other" / "net.h").read_text()
+
+
+def test_instances_forget_rows(tmp_path: Path) -> None:
+    net = built("c", tmp_path, "int64", "n<=3").instance()
+    net.step([np.array([3, 1, 4])])
+    expected = net.step([np.array([1, 5])])
+    net.rewind(3)
+    np.testing.assert_array_equal(net.step([np.array([1, 5])]), expected)
+    for position in (6, -1):
+        with pytest.raises(IrError, match="there are 5 rows"):
+            net.rewind(position)
+    net.rewind(0)
+    net.step([np.array([3, 1, 4])])
+    np.testing.assert_array_equal(net.step([np.array([1, 5])]), expected)
+    module = parse("def @main(%x: Tensor[(2), float32], %h: Tensor[(2), float32]) { %0 = add(%x, %h); (%0, %0) }")
+    with pytest.raises(UsageError, match="not only rows"):
+        irtool.build(module, states={"h": "out1"}).instance().rewind(0)

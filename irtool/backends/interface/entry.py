@@ -33,7 +33,7 @@ from ...tir.value_notes import noted_lengths, origins_of_lengths
 from .. import sources
 from ..c_types import stored_type
 from .comment import comment, inside
-from .decoding import declare_decoder
+from .decoding import NO_SUCH_TOKEN, declare_decoder, refuses_tokens
 from .memory import ALIGNMENT, STATIC_LIMIT
 from .names import Identifiers, sanitize
 from .states import (
@@ -152,6 +152,7 @@ def entry_points(
     macros.take(
         f"{name.upper()}_{OUT_OF_BOUNDS}",
         f"{name.upper()}_{UNEQUAL_LENGTHS}",
+        f"{name.upper()}_{NO_SUCH_TOKEN}",
         f"{name.upper()}_{VALUE_OUT_OF_BOUNDS}",
         f"{name.upper()}_{TOO_FEW_ELEMENTS}",
         *(f"{m}_{x}" for m in _length_macros(name, program_symbols) for x in ("MIN", "MAX", "STEP")),
@@ -394,6 +395,8 @@ def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, regi
         lines.append(f" * {upper}_{OTHER_STATE}: the bytes are no saved state of this network (nothing is restored),")
     if any(e.positions for e in entries):
         lines.append(f" * {upper}_{STATE_FULL}: the states have no room for the step (nothing is written),")
+    if any(map(refuses_tokens, entries)):
+        lines.append(f" * {upper}_{NO_SUCH_TOKEN}: a token is outside of the vocabulary (nothing is read),")
     if any(_has_equations(e) for e in entries) or UNEQUAL_ERROR in failures:
         lines.append(f" * {upper}_{UNEQUAL_LENGTHS}: lengths are not equal that have to be (nothing is written),")
     if lengths_of_values(program):
