@@ -9,6 +9,7 @@ REASONS = {
     "NarrowConstants": "fixed-point products, which models of TensorFlow Lite have, and the quantized files here do not",
     "StoreMovedBytes": f"{_OTHERS}: products of unsigned by signed bytes (VNNI)",
     "ReadWordsInPlace": f"{_OTHERS}: products of pairs and fours (VNNI, AVX512-BF16, SME); memory for packed copies elsewhere",
+    "HighProducts": "instructions of small systems",
     "FuseCopies": "the memory of small systems",
     "ShareKernels": "size of the C",
     "FlushExponentials": _OPERATORS,

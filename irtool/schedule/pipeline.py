@@ -13,6 +13,7 @@ from ..tir.program import TEMP, Program, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
 from .constants.dedup_constants import dedup_constants
 from .constants.finite_weights import FiniteWeights
+from .constants.high_products import use_high_products
 from .constants.narrow_constants import narrow_constants
 from .constants.slice_constants import slice_constants
 from .core.block_sums import block_sums
@@ -217,6 +218,12 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "merges sums of products of bytes with the sum that reads them block by block, without memory for the blocks; runs before layouts",
         _each_kernel(merge_block_sums),
         vectors=True,
+        once=True,
+    ),
+    ProgramStage(
+        "HighProducts",
+        "computes fixed-point products from the high halves of 64-bit products, where memory is scarce; runs before constants that are left are narrowed",
+        use_high_products,
         once=True,
     ),
     ProgramStage(

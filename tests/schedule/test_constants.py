@@ -13,6 +13,7 @@ MACHINE = SCHEDULE / "cost" / "machine.py"
 MOST = 50
 
 FACTS = {
+    "constants/high_products.py": {"_HALF"},  # of a product
     "core/block_sums.py": {"LONGEST"},  # how exact sums are
     "core/data_affinity.py": {"ALONE"},  # stands for no thread
     "graph/canonical_views.py": {"IMAGE_AXES"},  # of a tensor in NCHW

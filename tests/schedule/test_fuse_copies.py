@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,21 @@ def test_results_are_the_same(reader: str, target: str) -> None:
     inputs = [g.standard_normal(s).astype("float32") for s in ((1, 3, 32, 32), (4, 3, 3, 3))]
     artifact = irtool.build(module, target=target)
     np.testing.assert_allclose(artifact.run(inputs), irtool.evaluate(module, inputs), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(shutil.which("arm-none-eabi-gcc") is None, reason="needs gcc-arm-none-eabi")
+def test_multiply_adds_of_packed_operands_count() -> None:
+    module = irtool.parse("""#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 3, 48, 48), float32], %w: Tensor[(16, 3, 3, 3), int8]) {
+  %0 = cast(clip(floor(%x), a_min=0f, a_max=255f), dtype="uint8");
+  %1 = nn.conv2d(%0, %w, channels=16, kernel_size=[3, 3], padding=[1, 1, 1, 1], out_dtype="int32");
+  cast(clip(right_shift(%1, 5), a_min=0f, a_max=255f), dtype="uint8")
+}
+""")
+    weights = {"w": np.ones((16, 3, 3, 3), "int8")}
+    report = irtool.build(module, weights, board="mps2-an386", emit="tir").report
+    assert report["macs"] == 16 * 3 * 9 * 48 * 48
+    assert report["arena_bytes"] < 3 * 48 * 48
 
 
 def test_values_with_other_readers_stay() -> None:

@@ -1,7 +1,8 @@
 """Shifts whose lanes differ, and products of 32 bits to 64, as C text (see `vector_math` for the placeholders).
 
 `shl_any` and `shr_any` take any number of bits, like the scalar functions `irt_shl` and `irt_shr`: a shift by the width or more
-leaves 0, or the sign. `mul_low` multiplies the lower halves of 64 bits, with their sign; `extend` sign-extends them to 64 bits.
+leaves 0, or the sign. `mul_low` multiplies the lower halves of 64 bits, with their sign; `extend` sign-extends them to 64 bits. `mul_high` gives
+the upper halves of products of 32 bits.
 """
 
 from __future__ import annotations
@@ -51,6 +52,17 @@ _MUL_LOW = """IRT_INLINE {t} irt_vmul_low_{n}({t} a, {t} b) {{
   return irt_vextend_{n}(a) * irt_vextend_{n}(b);
 #endif
 }}"""
+# Helium has an instruction for the high halves, and gcc no name for them.
+_MUL_HIGH = """IRT_INLINE {t} irt_vmul_high_{n}({t} a, {t} b) {{
+  {t} z;
+#if {lanes} == 4 && defined(__ARM_FEATURE_MVE) && defined(__GNUC__)
+  __asm__("vmulh.s32 %q0, %q1, %q2" : "=w"(z) : "w"(a), "w"(b));
+#else
+  int32_t k;
+  for (k = 0; k < {lanes}; ++k) z[k] = (int32_t)(((int64_t)a[k] * b[k]) >> 32);
+#endif
+  return z;
+}}"""
 _EXTEND = "IRT_INLINE {t} irt_vextend_{n}({t} a) {{ return irt_vshr_{n}(({t})(($u)a << 32), 32 - ({t}){{0}}); }}"
 
 _DTYPES = ("int32", "int64", "uint32", "uint64")
@@ -67,6 +79,8 @@ def _texts(dtype: str) -> dict[str, str]:
     texts = {"shl": _SHL, "shr": right, "shl_any": _SHL_ANY, "shr_any": _SHR_ANY}
     if dtype == "int64":
         texts |= {"extend": _EXTEND, "mul_low": _MUL_LOW}
+    if dtype == "int32":
+        texts["mul_high"] = _MUL_HIGH
     return {name: fill(text, kept=body, **values) for name, text in texts.items()}
 
 

@@ -15,6 +15,7 @@ from ...symbolic_int import estimate
 from ...tir.forms import Map, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.program import Program, RunKernel
+from ...tir.sharing import in_place_pairs
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
 from ..core.affine import loads
@@ -51,7 +52,8 @@ def _with_copy(merged: MergedStages, target: VectorTarget) -> Kernel | None:
         return None
     stages = list(merged.second)
     stages[numbers[0]] = compute_inline(copy, source.stores[0])
-    return merged.kernel(stages, merged.temporaries).measured()
+    kernel = merged.kernel(stages, merged.temporaries)
+    return kernel.replace(in_place=in_place_pairs(kernel))
 
 
 @estimate

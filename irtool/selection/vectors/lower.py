@@ -101,6 +101,18 @@ def stores_of(s: For) -> list[Store]:
     return [x for x in pre_order(s.body) if isinstance(x, Store)]
 
 
+def _factors(e: Expr) -> tuple[Expr, ...]:
+    """The factors of `int32(int64(a) * int64(b) >> 32)`, the high half of a product of int32; none of other expressions."""
+    shifted = e.value if isinstance(e, Cast) and e.dtype == "int32" else None
+    if not isinstance(shifted, Binary) or (shifted.op, shifted.dtype) != (">>", "int64"):
+        return ()
+    product, bits = shifted.a, shifted.b
+    if not isinstance(product, Binary) or product.op != "*" or not isinstance(bits, Const) or bits.value != 32:
+        return ()
+    factors = [x.value for x in (product.a, product.b) if isinstance(x, Cast) and x.value.dtype == "int32"]
+    return tuple(factors) if len(factors) == 2 else ()
+
+
 def constant_indices(indices: Sequence[Expr]) -> tuple[int, ...]:
     """The values of indices that are literals."""
     return tuple(i.int_value for i in indices if isinstance(i, Const))
@@ -295,7 +307,7 @@ class Lowering:
             stack.append((e, True))
             byte = looked_up(e)
             if self.varies(e) and (byte is not None or not isinstance(e, Load)):
-                kids = children(e) if byte is None else (byte,)
+                kids = _factors(e) or children(e) if byte is None else (byte,)
                 if isinstance(e, Select) and not self.varies(e.cond):
                     kids = () if e.lazy else (e.then, e.other)
                 stack.extend((k, False) for k in reversed(kids))
@@ -315,6 +327,9 @@ class Lowering:
         if isinstance(e, Select):
             return self._select(e, values, body)
         if isinstance(e, Cast):
+            factors = _factors(e)
+            if factors:
+                return self._apply("mul_high", "int32", *(values[x] for x in factors))
             return self.cast(e, values[e.value], body)
         if isinstance(e, Not):
             return Unary(values[e.value].type, "not", values[e.value])
