@@ -27,6 +27,7 @@ class ForwardFoldScaleAxis(FunctionPass):
     The scale must vary along the channels only, every user of the scaled value must be able to absorb it, and the
     convolution must be depthwise or have one group. A bias added in between is divided by the scale, which must be a constant
     without zeros then, or a variable: TVM divides by any scale, and a zero gives infinities that the original did not have.
+    Weights that another operator reads, such as a table of embeddings that is the head as well, stay: TVM makes scaled ones beside them.
     """
 
     def transform(self, function: Function, module: Module, context: PassContext) -> Function:

@@ -6,12 +6,12 @@ result, multiplications that were asked for one give their scale away and it tra
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import overload
 
 from ...ir import Call, Expr, Function, Op, TensorType, Tuple, TupleGetItem, children, post_order, rewrite
-from ...ops.base import Operator, call
+from ...ops.base import Operator, call, is_call_to
 from ..core.axes import broadcasts_on_axes, expand_to_axis, squeeze
 from ..core.constants import may_divide, never_negative
 from ..core.rule_table import RuleTable
@@ -50,17 +50,36 @@ def _ask(root: Expr) -> dict[Expr, Message | None]:
     def tell(e: Expr, message: Message | None) -> None:
         messages[e] = intersect(messages[e], message) if e in messages else message
 
-    for e in reversed(post_order(root)):
+    nodes = post_order(root)
+    shared = _read_elsewhere(nodes)
+    for e in reversed(nodes):
         kids = children(e)
         rule = _find_question(e.op.operator) if isinstance(e, Call) and isinstance(e.op, Op) else None
         if rule is not None:
             assert isinstance(e, Call)
-            for arg, message in zip(e.args, rule(e, messages.get(e)), strict=True):
+            asked = [None, None] if is_call_to(e, *_LAYERS) and e.args[1] in shared else rule(e, messages.get(e))
+            for arg, message in zip(e.args, asked, strict=True):
                 tell(arg, message)
         else:
             for kid in kids:
                 tell(kid, None)
     return messages
+
+
+_LAYERS = ("nn.conv2d", "nn.conv3d", "nn.dense")
+"""Operators whose second operand takes scales up."""
+
+
+def _read_elsewhere(nodes: Sequence[Expr]) -> set[Expr]:
+    """The weights of layers that are something else for another reader, such as a table from which rows are taken: scaled, they would be there
+    twice."""
+    weights: set[Expr] = set()
+    others: set[Expr] = set()
+    for e in nodes:
+        is_layer = is_call_to(e, *_LAYERS)
+        for place, kid in enumerate(e.args if isinstance(e, Call) else children(e)):
+            (weights if is_layer and place == 1 else others).add(kid)
+    return weights & others
 
 
 class _Forward:

@@ -84,6 +84,13 @@ def test_weights_stay_packed() -> None:
     assert artifact.report["weight_bytes"] < sum(a.nbytes for a in weights.values()) + 8192  # tables of angles
 
 
+def test_one_table_is_stored_once() -> None:
+    n = NETWORKS["llama, one embedding"]
+    module, weights = irtool.from_gguf(file_of(n), {"context": "<=16", "tokens": 1})
+    report = irtool.build(module, weights, emit="tir").report
+    assert report["weight_bytes"] < sum(a.nbytes for a in weights.values()) + 4096  # tables of angles
+
+
 def test_half_weights() -> None:
     n = NETWORKS["llama"]
     halves = {k: a.astype("float16") if a.ndim == 2 else a for k, a in weights_of(n).items()}
