@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import irtool
@@ -41,6 +42,21 @@ def test_a_build_imports_no_pass_that_it_does_not_run(tmp_path):
     assert "irtool.passes.fuse_ops" in modules
     assert not {"irtool.passes.partition_graph", "irtool.passes.first_order_gradient", "irtool.passes.to_cps"} & modules
     assert not {"irtool.frontends.onnx.graph", "irtool.frontends.onnx.resolve_nodes"} & modules
+
+
+def test_a_run_of_a_cached_build_imports_neither_passes_nor_parser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    net = tmp_path / "net.relay"
+    net.write_text('#[version = "0.0.5"]\ndef @main(%x: Tensor[(3), float32]) { exp(%x) }')
+    np.save(tmp_path / "x.npy", np.zeros(3, "float32"))
+    words = ["run", str(net), "--via", "c", "--input", f"x={tmp_path / 'x.npy'}"]
+    assert "irtool.passes.fuse_ops" in imported_by(*words)
+    modules = imported_by(*words)
+    rooms = {m.split(".")[1] for m in modules if m.startswith("irtool.")}
+    assert not {"infer", "lower", "ops", "schedule"} & rooms
+    assert not {"irtool.passes.core.runner", "irtool.parser.text", "tomllib"} & modules
 
 
 @pytest.mark.parametrize("target", ["c", "llvm"])

@@ -6,7 +6,6 @@ replaces it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -90,6 +89,8 @@ def _emulator(own: _Row, usual: Mapping[str, Any]) -> Emulator | None:
 
 
 def _toml(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         with open_file(path) as file:
             text = file.read(_LARGEST + 1)

@@ -11,7 +11,6 @@ from typing import Any
 from ..diagnostics import UsageError, nearest
 from ..hooks import Hook
 from ..ir import Constant, Function, Module, post_order
-from ..passes.core.constants import has_data, to_array
 from ..tir.vector_target import VectorTarget
 
 EXACT = "float32"
@@ -211,6 +210,8 @@ def _rounded(
 
 def _weight_bytes(module: Module) -> int:
     """Bytes of all constants."""
+    from ..passes.core.constants import has_data, to_array
+
     constants = {e for f in module.relay_functions.values() for e in post_order(f) if isinstance(e, Constant)}
     return sum(to_array(e).nbytes for e in constants if has_data(e))
 

@@ -13,7 +13,6 @@ from ..diagnostics import Diagnostic, IrError, ToolError, UsageError
 from ..files import temporary_folder
 from ..gc_tuning import rare_collections
 from ..ir import Expr, Module
-from ..passes.core.resolve import resolve
 from ..symbolic_int import Undecided
 from .artifact import Artifact
 from .mistakes import LowRatio
@@ -123,6 +122,8 @@ class Session:
         options = self.options
         check_calibration(options.precision, build_input.calibration)
         if build_input.passes:
+            from ..passes.core.resolve import resolve
+
             resolve(build_input.passes)  # an unknown pass is said before anything is read or made
         with rare_collections(), temporary_folder() as work, ExitStack() as resources:
             key = self.key(build_input) if self.cache else ""
@@ -375,6 +376,8 @@ def _key(build_input: BuildInput, options: Options, measures: bool) -> str:
     if measures and options.precision != EXACT:
         key.add("measures")
     if build_input.passes:
+        from ..passes.core.resolve import resolve
+
         key.add(*(p.text() for p in resolve(build_input.passes)))
     build_input.identify(key)
     return key.digest

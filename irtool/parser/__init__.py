@@ -5,9 +5,15 @@ them and goes on after errors, `builder` makes the IR nodes, `metadata` reads th
 `symbols` has the referent of each name.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..namespace import submodules
-from .text import parse, parse_expr, read_type, read_with_diagnostics
+
+if TYPE_CHECKING:
+    from .text import parse, parse_expr, read_type, read_with_diagnostics
 
 __all__ = ["parse", "parse_expr", "read_type", "read_with_diagnostics"]
 
-__getattr__ = submodules(__name__)
+__getattr__ = submodules(__name__, text=__all__)

@@ -39,11 +39,9 @@ from ..toolchain.processor import processor_count, processor_name, processor_num
 from .banner import Origin
 from .build_file import KINDS, write_build_file
 from .executable import described_lengths, write_main
-from .footprint.measure import measure_footprint
 from .object_files import Objects
 from .pool_flags import read_pools
 from .testbench import trial_lengths, write_testbench
-from .timer import write_timer
 from .tvm_interface import interface_stem, write_tvm_interface
 
 if TYPE_CHECKING:
@@ -393,6 +391,8 @@ class C(Backend):
             )
 
     def timing(self, program: Program, conditions: TimingConditions) -> TimingJob:
+        from .timer import write_timer
+
         text = replace(
             self, weights="inline", api="flat", testbench=False, constant_pools=(), constant_pools_size_hint_bytes=()
         ).translate(program, _TIMED)
@@ -455,6 +455,8 @@ class C(Backend):
         contents = {n: b"".join(sources.buffers(n)) for n in text.sources if n in sources.files}
         kernels = {c_name: name for name, c_name in text.kernel_names.items()}
         names = [name for e in text.entries for name in (e.run, e.run_with) if name]
+        from .footprint.measure import measure_footprint
+
         record = measure_footprint(compiler, folder, contents, kernels, names, prefix, f"{request.name}_")
         entry = text.entries[0]
         record["flash"]["limit"] = flash_limit
