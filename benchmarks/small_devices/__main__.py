@@ -73,8 +73,8 @@ same layers by the kernels of [CMSIS-NN](https://github.com/ARM-software/CMSIS-N
 - RAM: irtool's arena; of CMSIS-NN the most bytes of live tensors with the scratch buffer of a layer, as the best plan of a caller would have
   it. Inputs of irtool's networks are in float32, in the caller's memory.
 - An instruction is no cycle: both columns have loads and multiplications of the same kinds, but not in the same shares.
-- On the Cortex-M55, irtool stores operands of depthwise convolutions in 16 bits, packs words of whole tensors, and widens and narrows numbers one by one:
-  most of the difference. Its arena there has no bands of packed words.
+- On the Cortex-M55, irtool stores operands of depthwise convolutions in 16 bits, packs words byte by byte, and widens and narrows numbers one by one: most of
+  the difference.
 - The arena of anomaly detection has the quantized input and the result of its first layer, both of which a dense layer needs whole.
 """
 

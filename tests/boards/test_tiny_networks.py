@@ -31,6 +31,21 @@ def test_networks_have_their_sizes(name: str) -> None:
     assert report["macs"] == MACS[name]
 
 
+@pytest.mark.parametrize(
+    ("name", "board", "most"),
+    [
+        ("keyword_spotting", "mps2-an386", 10_048),
+        ("visual_wake_words", "mps2-an386", 38_464),
+        ("image_classification", "mps2-an386", 34_496),
+        ("image_classification", "mps3-an547", 34_496),
+    ],
+)
+def test_arenas_are_small(name: str, board: str, most: int) -> None:
+    require_board(board)
+    module = irtool.infer_types(bind_params(*int8_network(name)))
+    assert irtool.build(module, board=board, emit="tir").arena_bytes + 64 <= most  # and its alignment
+
+
 @pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_integers_are_those_of_the_interpreter(name: str, board: str) -> None:

@@ -386,7 +386,8 @@ def _replace(
         else:
             words = Buffer(f"{source.name}_words", shape, p.kind.dtype, Scope.GLOBAL)
             rows = words
-            if p.innermost and 1 < shape[-1] < FEWEST_LANES:
+            # Rows are packed in vectors, and need memory for all words a second time.
+            if p.innermost and 1 < shape[-1] < FEWEST_LANES and not target.has_little_memory:
                 order = [*order[:-2], axis, order[-2]]
                 rows = words.replace(name=f"{source.name}_rows", shape=[*shape[:-2], shape[-1], shape[-2]])
             temporaries += dict.fromkeys((rows, words))
