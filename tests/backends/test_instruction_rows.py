@@ -11,6 +11,7 @@ import math
 import re
 import shutil
 import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 from string import Template
@@ -19,6 +20,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from irtool.backends.c.wasm.tools import find_compiler
 from irtool.backends.formulas import support, vector_math, vector_types
 from irtool.backends.formulas.vector_types import vector_type
 from irtool.backends.instructions.listing import choices, choose, row_sets, rows
@@ -38,9 +40,14 @@ from tests.backends.dots import narrowed, numbers
 from tests.backends.instructions import ARM, ARMV7, FLAGS, X86
 from tests.nests import run_nest
 
-GIVEN = {"x86_64": {"__SSE2__"}, "aarch64": {"__AARCH64EL__", "__ARM_NEON"}, "arm": {"__GNUC__", "!__ARM_BIG_ENDIAN"}}
+GIVEN = {
+    "x86_64": {"__SSE2__"},
+    "aarch64": {"__AARCH64EL__", "__ARM_NEON"},
+    "arm": {"__GNUC__", "!__ARM_BIG_ENDIAN"},
+    "wasm32": set(),
+}
 """Macros that every compiler of an architecture defines."""
-OTHERS = {"__SSE2__": "sse2"}
+OTHERS = {"__SSE2__": "sse2", "__wasm_simd128__": "simd128", "__wasm_relaxed_simd__": "relaxed-simd"}
 OF_ARM = {
     "__ARM_FEATURE_SIMD32": [ARMV7[0], "-march=armv7-a+fp", "-marm"],
     "__ARM_FEATURE_MVE": ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mfloat-abi=hard"],
@@ -84,7 +91,8 @@ def options(row: Row, every: tuple[str, ...]) -> list[str]:
     names = [by_macro.get(m) or OTHERS[m] for m in every if m not in GIVEN[row.architecture]]
     if row.architecture == "aarch64":
         return ["-march=" + "+".join(["armv8.2-a", *names])]
-    return ["-march=x86-64", *(f"-m{o}" for o in names)]
+    baseline = ["-march=x86-64"] if row.architecture == "x86_64" else []
+    return [*baseline, *(f"-m{o}" for o in names)]
 
 
 @functools.cache
@@ -100,6 +108,9 @@ def compilers(row: Row, every: tuple[str, ...]) -> list[list[str]]:
         command = next(c for m, c in OF_ARM.items() if m in every)
         return [command] if shutil.which(command[0]) and defines(command, every) else []
     flags = options(row, every)
+    if row.architecture == "wasm32":
+        command = find_compiler("")
+        return [[*command, *flags]] if command is not None and defines([*command, *flags], every) else []
     here = [[c, *flags] for c in ("gcc", "clang", clang("x86_64")) if c and shutil.which(c)] if X86 else []
     cross = [[ARM[0], *flags]] if shutil.which(ARM[0]) else []
     compilers = here if row.architecture == "x86_64" else cross
@@ -117,6 +128,9 @@ def emulator(row: Row, every: tuple[str, ...]) -> list[str]:
         if "__ARM_FEATURE_MVE" in every or not shutil.which(ARMV7[1].split()[0]):
             pytest.skip("no emulator of it here: the text was compiled")
         return ARMV7[1].split()
+    if row.architecture == "wasm32":
+        pytest.importorskip("wasmtime")
+        return [sys.executable, str(Path(__file__).with_name("wasi.py"))]
     if row.architecture == "aarch64":
         if not shutil.which(ARM[1].split()[0]):
             pytest.skip("no emulator of Arm's processors: the text was compiled")
@@ -242,8 +256,17 @@ def test_the_text_in_c_computes_what_the_row_means(n: int, lanes: int, every: tu
             )
             lines = [*(f"#include <{h}.h>" for h in ("stdint", "stdio", "string")), *support.INLINE, *pieces]
             (tmp_path / "program.c").write_text("\n".join([*lines, text_of(row, form, lanes), one, driver()]))
-            flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-psabi"]
-            whole = [*command, *flags, *(["-static"] if row.architecture != "x86_64" else []), "program.c"]
+            flags = [
+                "-std=c99",
+                "-O2",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-pedantic",
+                "-Wno-psabi",
+                "-Wno-unused-command-line-argument",
+            ]
+            whole = [*command, *flags, *(["-static"] if row.architecture in ("aarch64", "arm") else []), "program.c"]
             subprocess.run([*whole, "-S", "-o", "program.s"], cwd=tmp_path, check=True)
             assert has((tmp_path / "program.s").read_text(), row)
             runs = runner(row, every)
@@ -258,7 +281,7 @@ def test_the_text_in_llvm_computes_what_the_row_means(
     n: int, lanes: int, every: tuple[str, ...], tmp_path: Path
 ) -> None:
     row = rows()[n]
-    if row.architecture == "arm":
+    if row.architecture in ("arm", "wasm32"):
         pytest.skip("LLVM makes code for 64-bit processors only")
     if not clang(row.architecture):
         pytest.skip("no clang that compiles LLVM IR")
@@ -339,7 +362,7 @@ def test_every_row_is_whole() -> None:
         assert row.architecture in ARCHITECTURES and row.when and row.forms
         for form in row.forms:
             # LLVM makes code for 64-bit processors only, and has no code for matrix tiles.
-            has_llvm = row.architecture != "arm" and row.rows < TILE
+            has_llvm = row.architecture not in ("arm", "wasm32") and row.rows < TILE
             assert form.c and bool(form.llvm) == has_llvm, (row.instruction, form.function)
             nest = meaning(form.function)
             assert nest.inner[-1][1] in (
@@ -376,6 +399,9 @@ def test_of_several_rows_the_one_of_fewest_instructions_is_first() -> None:
         (f"{NEON} __ARM_FEATURE_BF16_VECTOR_ARITHMETIC", None, {}),  # two instructions for two products
         (f"{NEON} __ARM_FEATURE_DOTPROD", (2, 1, 1, 2), {"first_factor": "int8"}),
         (f"{NEON} __ARM_FEATURE_DOTPROD __ARM_FEATURE_MATMUL_INT8", (1, 1, 1, 2), {"product_rows": 2}),
+        ("__wasm__ __wasm_simd128__", (6, 6, 6, 6), {"wide_products": 2}),
+        ("__wasm__ __wasm_simd128__ __wasm_relaxed_simd__", (4, 4, 6, 4), {"wide_products": 2}),
+        ("__wasm__", None, {}),
         ("__GNUC__ __ARM_FEATURE_SIMD32", (4, 4, 4, 4), {"word_products": 2}),
         ("__GNUC__ __ARM_FEATURE_MVE", None, {"summed_products": 16}),
         ("__GNUC__ __ARM_ARCH_PROFILE 77", None, {}),

@@ -12,7 +12,7 @@ from ...tir.forms import Reduction
 from ...tir.nodes import Binary, Var
 from ...tir.stmt import Buffer, Scope, Store
 
-ARCHITECTURES = ("x86_64", "aarch64", "arm")
+ARCHITECTURES = ("x86_64", "aarch64", "arm", "wasm32")
 
 Condition = tuple[tuple[str, ...], ...]
 """Alternatives of compilers' macros: all macros of one alternative are defined, and those behind `!` are not."""
