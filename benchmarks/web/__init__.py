@@ -1,0 +1,1 @@
+"""Networks in WebAssembly beside onnxruntime-web, in Node."""
