@@ -127,6 +127,12 @@ flag_options = grouped(
         help="Also write NAME.cmake or NAME.mk for inclusion in other builds. Repeatable.",
     ),
     click.option(
+        "--bindings",
+        default=None,
+        metavar="hpp,f90,rs",
+        help="Also write wrappers of the functions for C++, Fortran and Rust: NAME.hpp, NAME.f90, NAME.rs.",
+    ),
+    click.option(
         "--vector",
         type=click.Choice(["auto", "none"]),
         default=None,

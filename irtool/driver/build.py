@@ -94,6 +94,7 @@ def build(module: Module | Expr, options: BuildOptions) -> Artifact:
         sanitize: what the code checks while it runs: `address`, `undefined`, `leak`, `thread`, `memory`, several with commas
             between them. Only `undefined` works in a library that Python loads; the others want `emit="exe"`.
         build_file: `cmake`, `make` or both: also `NAME.cmake`, `NAME.mk`, by which other builds take the sources in.
+        bindings: `hpp`, `f90`, `rs`, or several: also wrappers for C++, Fortran and Rust, `NAME.hpp`, …; see docs/calling.md.
         board: the name of a board (`irtool boards`), or the path of a file that describes one: its processor and compiler; with the C come
             start-up code, a linker script and a Makefile. `emit` is `c`, unless it is said, or `exe`: `Artifact.run` runs that in its emulator.
         ram_limit, flash_limit: bytes, or a text such as `"64K"`, that the network may take at most; by default the board's.

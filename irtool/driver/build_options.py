@@ -29,6 +29,7 @@ _FLAGS = (
     "cflags",
     "sanitize",
     "build_file",
+    "bindings",
     "board",
     "ram_limit",
     "flash_limit",
@@ -62,6 +63,7 @@ class BuildOptions:
     cflags: str | None = None
     sanitize: str | Sequence[str] | None = None
     build_file: str | Sequence[str] | None = None
+    bindings: str | Sequence[str] | None = None
     board: str | None = None
     ram_limit: str | int | None = None
     flash_limit: str | int | None = None

@@ -182,7 +182,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build net.relay --target c --params w.npz -o out --name n1 --emit c -O 1 -p FuseOps --disable-pass FoldConstant --require-pass "
      "FastMath --pass-config relay.FuseOps.max_depth=8 --instrument Timing{style=json} --load own.py --entry main --input x -v",
      0, ("out:wrote out/n1.c", "out/n1.h:n1_run", "err:FuseOps")),
-    ("build net.relay -o out --name n2 --emit exe --weights inline --verify-weights --mcpu none --cc cc --cflags -g --sanitize undefined "
+    ("build net.relay -o out --name n2 --emit exe --bindings hpp,f90,rs --weights inline --verify-weights --mcpu none --cc cc --cflags -g --sanitize undefined "
      "--build-file make --vector none --math strict --no-openmp --testbench --region-size 4096 --no-cache", 0, ("out/n2_test.c:main", "out/n2.mk:n2")),
     ("build net.relay --params w.npz -o out --name n3 --emit c --weights file --no-verify-weights --no-vector --openmp --api tvm "
      "--no-cache --report out/n3.json --graph out/n3.graph.json", 0, ("out/n3.json:kernels", "out/n3.graph.json:nodes")),

@@ -10,6 +10,7 @@ program         the whole file
 static_memory   static arrays, or memory from malloc
 banner          comments about a build
 build_file      files for CMake and make
+bindings        wrappers for C++, Fortran and Rust
 tvm_interface   the functions of TVM's libraries
 executable      the program of `--emit=exe`
 testbench       the program of `--testbench`

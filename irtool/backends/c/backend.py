@@ -36,7 +36,9 @@ from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, companion_prefix, split_words
 from ..toolchain.levels import PORTABLE, ProcessorLevel, find_levels
 from ..toolchain.processor import processor_count, processor_name, processor_numbers, thread_count
-from .banner import Origin
+from .banner import LICENCE, Origin
+from .bindings import BINDINGS
+from .bindings.network import BoundNetwork, check_bound, type_text
 from .build_file import KINDS, write_build_file
 from .executable import described_lengths, write_main
 from .object_files import Objects
@@ -121,6 +123,11 @@ class C(Backend):
     cflags: str = flag("", "additional flags for the C compiler, after $CFLAGS")
     sanitize: tuple[str, ...] = flag((), "sanitizers; all but undefined require --emit=exe", SANITIZERS)
     build_file: tuple[str, ...] = flag((), "also write NAME.cmake or NAME.mk, which other builds include", tuple(KINDS))
+    bindings: tuple[str, ...] = flag(
+        (),
+        "also write wrappers for other languages: NAME.hpp (C++17), NAME.f90 (Fortran 2008), NAME.rs (Rust)",
+        tuple(BINDINGS),
+    )
     board: str = flag(
         "",
         "board, by its name (`irtool boards`) or a file: its processor and compiler, start-up code, linker script, Makefile",
@@ -136,6 +143,9 @@ class C(Backend):
         self._limits()
         if self.build_file and emit == "mlf":
             raise UsageError("an archive has no build file: build_file has no meaning with emit=mlf")
+        if self.bindings and (emit == "mlf" or self.workspace_pools):
+            what = "an archive" if emit == "mlf" else "a workspace in pools"
+            raise UsageError(f"{what} has no bindings: leave out --bindings={','.join(self.bindings)}")
         if self.api == "tvm" and len(entries) > 1:
             raise UsageError("TVM's interface has one function: name one entry only, or use api=flat")
         split_words(self.cflags, "the compiler's flags")
@@ -325,6 +335,7 @@ class C(Backend):
             assert text.origin is not None
             made_for = write_build_file(kind, name, text.origin, text.sources, weights)
             files[f"{name}{KINDS[kind]}"] = [made_for.encode()]
+        files |= self._bindings(name, text)
         further_files: list[str] = []
         if self.api == "tvm" or request.emit == "mlf":
             if entry.instance is not None:
@@ -362,6 +373,21 @@ class C(Backend):
             objects,
             () if board is None else notes_on_floats(board, program),
         )
+
+    def _bindings(self, name: str, text: CText) -> dict[str, list[Any]]:
+        """The files of wrappers for other languages."""
+        if not self.bindings:
+            return {}
+        check_bound(text.entries)
+        tensors = [
+            f"  {way}  {type_text(p)} {p.name}"
+            for e in text.entries[:1]
+            for way, parameters in (("in ", e.inputs), ("out", e.outputs))
+            for p in parameters
+        ]
+        banner = [f"The functions of {name}.h.", "", *tensors, "", f"Written by irtool {__version__}.", LICENCE]
+        network = BoundNetwork(name, banner, text.entries, text.arena_bytes + ALIGNMENT, bool(text.weights))
+        return {f"{name}.{ending}": [BINDINGS[ending](network).encode()] for ending in self.bindings}
 
     def _report(self, program: Program, text: CText) -> dict[str, Any]:
         board = self._board

@@ -1,0 +1,65 @@
+"""The functions of a network that bindings call, and the sizes that they check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ....diagnostics import UsageError
+from ....symbolic_int import SymbolicInt, bound, symbols_of
+from ...interface.entry import EntryPoint, Parameter
+from ...library import ERRORS
+
+
+@dataclass(frozen=True)
+class BoundNetwork:
+    """A network as bindings see it.
+
+    Attributes:
+        name: the network's.
+        banner: the lines of the comment at the beginning of each file.
+        entries: its entry points.
+        arena_bytes: workspace of one run, with room for its alignment.
+        has_weights: whether the weights are in a file.
+    """
+
+    name: str
+    banner: Sequence[str]
+    entries: Sequence[EntryPoint]
+    arena_bytes: int
+    has_weights: bool
+
+    @property
+    def errors(self) -> dict[int, str]:
+        """The messages of errors by their numbers."""
+        return ERRORS
+
+    def method(self, entry: EntryPoint) -> str:
+        """The name of an entry's function in the bindings: `run`, or `run_encode` for another one."""
+        return "run" if entry is self.entries[0] else entry.run.removeprefix(f"{self.name}_")
+
+
+def check_bound(entries: Sequence[EntryPoint]) -> None:
+    """Raises UsageError for networks that bindings have no form for."""
+    for entry in entries:
+        if entry.function.values is not None:
+            raise UsageError(f"bindings have tensors, and @{entry.function.name} has values of data types")
+        if entry.arena_size:
+            raise UsageError("bindings need bounds of all lengths", help="--dim 'seq<=512'")
+        if entry.positions:
+            raise UsageError(f"bindings have states of constant shapes, and those of @{entry.function.name} grow")
+
+
+def count_of(p: Parameter, entry: EntryPoint) -> tuple[str, bool]:
+    """The number of elements that a tensor has to have, in C; whether it is exact, or the least number, where values decide an extent."""
+    size = p.slot.size
+    if not isinstance(size, SymbolicInt):
+        return str(size), True
+    if all(s in entry.symbols for s in symbols_of([size])):
+        return str(size), True
+    return str(bound(size)), False
+
+
+def type_text(p: Parameter) -> str:
+    """`float32[1, 3]`."""
+    return f"{p.slot.dtype}[{p.shape}]"
