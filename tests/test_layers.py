@@ -58,7 +58,7 @@ LAYERS = [
     ("frontends",),
     ("lsp",),
     ("commands",),
-    ("cli", "__main__", "pytest_plugin"),
+    ("cli", "__main__", "onnx_backend", "pytest_plugin"),
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 SEES = {

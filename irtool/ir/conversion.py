@@ -125,7 +125,7 @@ def fit(
 
     if isinstance(value, bool | int | float | list | tuple) and not isinstance(value, np.generic):
         array = _numbers(value, ty, what, span)
-    elif isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array__"):
+    elif isinstance(value, np.ndarray | np.generic) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
         array = _as_array(value, ty, what, span)
     else:
         raise IrError(
@@ -147,9 +147,38 @@ def _as_array(value: Any, ty: TensorType, what: str, span: Span | None) -> np.nd
             code=ValueDoesNotFit,
         )
     try:
-        return np.asarray(value)
+        return np.asarray(value) if isinstance(value, np.ndarray | np.generic) else _shared(value, ty, what, span)
+    except IrError:
+        raise
     except Exception as error:  # noqa: BLE001 - the object's own code may raise any exception
         raise IrError(f"{what} is {ty!r}, but its value gives no array: {error}", span, code=ValueDoesNotFit) from None
+
+
+_DEVICES = {2: "CUDA", 4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 12: "ext", 14: "oneAPI", 15: "WebGPU"}
+"""Devices of DLPack whose memory the processor does not read, by number; others are the processor's own."""
+
+
+def _shared(value: Any, ty: TensorType, what: str, span: Span | None) -> np.ndarray:
+    """The array of an object of another library: by DLPack, without a copy, if it has that, else by `__array__`."""
+    import numpy as np
+
+    if not hasattr(value, "__dlpack__") or not hasattr(value, "__dlpack_device__"):
+        return np.asarray(value)
+    kind, number = value.__dlpack_device__()
+    if int(kind) in _DEVICES:
+        device = f"{_DEVICES[int(kind)]} {int(number)}"
+        raise IrError(
+            f"{what} is {ty!r}, but its value is in the memory of the device {device}",
+            span,
+            help="copy it to the memory of the processor first, as x.cpu() does",
+            code=ValueDoesNotFit,
+        )
+    try:
+        return np.from_dlpack(value)
+    except Exception:
+        if not hasattr(value, "__array__"):
+            raise
+        return np.asarray(value)  # of a dtype, or a mode, that its DLPack does not export
 
 
 def _check_dtype(array: np.ndarray, ty: TensorType, what: str, span: Span | None) -> None:
