@@ -20,6 +20,8 @@ EXTRAS = (
     ("distributed", "distributed", "irtool tune: measuring on other machines"),
     ("images", "pillow", "irtool run: images as inputs"),
     ("lsp", "pygls", "irtool lsp: editors"),
+    ("wasm", "ziglang", "the backend wasm without another compiler"),
+    ("wasm", "wasmtime", "irtool run --via=wasm"),
     ("docs", "mkdocs", "the site of the documentation"),
     ("test", "pytest", "the project's tests"),
 )
