@@ -266,6 +266,11 @@ class Backend(Plugin):
         """The processor that schedules are built for: the width and number of vector registers."""
         return VectorTarget(0)
 
+    def processors(self) -> Mapping[str, VectorTarget | None]:
+        """The values of the flag `mcpu` that the tools here know, each with the core that schedules are for; None for code for several.
+        Empty for a backend without that flag."""
+        return {}
+
     def lesser_machines(self) -> Sequence[VectorTarget]:
         """Processors with less than `machine` for which the output has code as well, highest first: see `Program.lesser`."""
         return ()

@@ -7,25 +7,66 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import param_types
+from .mistakes import ClashingOptions
 from .pass_options import loads_files
 from .wrong_usage import Command
 
 if TYPE_CHECKING:
     from ..backends.base import Backend
+    from ..tir.vector_target import VectorTarget
 
 
 @click.command(name="backends", cls=Command, short_help="List the backends, or explain one.")
 @click.argument("name", type=param_types.BACKEND, required=False)
+@click.option(
+    "--processors", is_flag=True, help="List the values of --mcpu that the tools here know, with their vectors."
+)
 @loads_files
-def command(name: str | None) -> None:
+def command(name: str | None, processors: bool) -> None:
     """List the backends for `irtool build --target`, or describe NAME: outputs and flags.
 
     \b
     Examples:
       irtool backends c
+      irtool backends c --processors
       irtool build --target='c{math=strict,vector=none}' net.relay
     """
+    if processors:
+        click.echo(_processors(name or "c"))
+        return
     click.echo(_explain(name) if name else _list())
+
+
+def _processors(name: str) -> str:
+    """The table of processors. Raises UsageError for a backend without any."""
+    from ..backends.base import find_backend
+    from ..diagnostics import UsageError
+    from .tables import show_table
+
+    machines = find_backend(name).make().processors()
+    if not machines:
+        raise UsageError(f"the backend {name} lists no processors", code=ClashingOptions)
+    rows = [("processor", "vectors", "registers", "sums of products")]
+    for processor, machine in machines.items():
+        if machine is None:
+            rows.append((processor, "", "", "code for several levels, chosen where it runs"))
+            continue
+        width = f"{8 * machine.vector_bytes} bits" if machine.vector_bytes else "none"
+        rows.append((processor, width, str(machine.registers), ", ".join(_sums(machine))))
+    return show_table(rows, (18, 9, 9))
+
+
+def _sums(machine: VectorTarget) -> list[str]:
+    """The instructions for sums of products, by the numbers that they multiply."""
+    cost = min((d.cost for d in machine.dots if d.function.startswith("dot4") and d.function.endswith("8")), default=0)
+    fields = (
+        (f"bytes ({cost} instructions)" if cost > 1 else "bytes", cost),
+        ("16 bits", machine.wide_products > 1),
+        ("bfloat16", machine.paired_products > 1),
+        ("matrices of bytes", machine.product_rows > 1),
+        ("matrix tiles", machine.byte_tiles > 1),
+    )
+    return [text for text, has in fields if has]
 
 
 def _list() -> str:

@@ -13,10 +13,12 @@ import pytest
 
 import irtool
 from irtool.backends.c import C
+from irtool.backends.c.wasm.tools import LEVELS as WASM
 from irtool.backends.library import Library
 from irtool.backends.toolchain.levels import find_levels
 from irtool.diagnostics import UsageError
 from irtool.driver.stages import STAGES
+from tests.command_line import irtool as command
 
 pytestmark = pytest.mark.promise("several processors in one library")
 
@@ -179,3 +181,15 @@ def test_a_level_of_arm_is_chosen_where_it_runs(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout
     text = (tmp_path / "net.c").read_text()
     assert "getauxval" in text and 'target("arch=armv8.2-a+fp16+dotprod")' in text
+
+
+def test_processors_are_listed_with_their_vectors() -> None:
+    code, out, _ = command("backends", "c", "--processors")
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
+    assert code == 0 and {"native", "none", "portable"} <= rows.keys()
+    if X86:
+        assert rows["x86-64-v3"][:3] == ["256", "bits", "16"] and rows["x86-64-v4"][:3] == ["512", "bits", "32"]
+    code, out, _ = command("backends", "wasm", "--processors")
+    assert [line.split()[0] for line in out.splitlines()] == ["processor", *WASM]
+    code, _, err = command("backends", "llvm", "--processors")
+    assert code == 2 and "the backend llvm lists no processors" in err

@@ -150,6 +150,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("--max-size 10 check net.relay", 1, ("err:more than 10 bytes",)),
     ("--color always check nowhere.relay", 1, ("err:\x1b[31m",)),
     ("backends c --load own.py", 0, ("out:testbench",)),
+    ("backends wasm --processors", 0, ("out:wasm-relaxed-simd",)),
     ("boards", 0, ("out:mps3-an547",)),
     ("boards mps2-an386", 0, ("out:gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm",)),
     ("boards mps2-an38", 2, ("err:did you mean mps2-an385 or mps2-an386?",)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ from ..interface.names import Identifiers
 from ..interface.weights_file import INLINE
 from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, companion_prefix, split_words
-from ..toolchain.levels import PORTABLE, ProcessorLevel, find_levels
+from ..toolchain.levels import LEVELS, PORTABLE, ProcessorLevel, find_levels
 from ..toolchain.processor import processor_count, processor_name, processor_numbers, thread_count
 from .banner import LICENCE, Origin
 from .bindings import BINDINGS
@@ -258,6 +259,16 @@ class C(Backend):
             return VectorTarget(0, pools=self._pools())
         levels = self.levels
         return self._fitted_machine(levels[-1].machine if levels else self.compiler.machine())
+
+    def processors(self) -> Mapping[str, VectorTarget | None]:
+        architecture = self.compiler.target.split("-")[0]
+        levels = [x.name for x in LEVELS if x.macro == f"__{NATIVE_NAMES.get(architecture, architecture)}__"]
+        names = dict.fromkeys(["native", "none", *levels, *self.compiler.known_processors])
+        machines: dict[str, VectorTarget | None] = {PORTABLE: None}
+        for name in names:
+            with suppress(UsageError):  # of another mode of the processor
+                machines[name] = replace(self, mcpu=name).compiler.machine()
+        return machines
 
     def lesser_machines(self) -> Sequence[VectorTarget]:
         return [self._fitted_machine(level.machine) for level in reversed(self.levels[:-1])]

@@ -156,6 +156,15 @@ class Compiler:
             here = (read_macros((*self.command, *self.flags))[0], cache_sizes("native"), self._described)
         return repr((os.path.realpath(path), about.st_size, about.st_mtime_ns, self.command, self.flags, here))
 
+    @property
+    def known_processors(self) -> list[str]:
+        """The processors that the compiler lists where it refuses one; empty if it lists none."""
+        target = self.target
+        option = "-mcpu" if target.startswith(("aarch64", "arm")) else "-march"
+        complaint = read_macros((*self.command, f"{option}=?"))[1]
+        names = re.search(r"valid (?:arguments|target CPU values)[^:\n]* are: ([^\n;]*)", complaint)
+        return [n for n in re.split(r"[ ,]+", names[1]) if n and n != "native"] if names is not None else []
+
     def machine(self) -> VectorTarget:
         """The processor according to the compiler's macros, with the width and number of its vector registers, and its caches.
 

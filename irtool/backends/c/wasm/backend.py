@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,6 +130,9 @@ class Wasm(Backend):
 
     def machine(self) -> VectorTarget:
         return self._source().machine()
+
+    def processors(self) -> Mapping[str, VectorTarget | None]:
+        return {name: vectors_of(macros) for name, (_, macros) in LEVELS.items()}
 
     def supports(self, program: Program) -> list[Diagnostic]:
         functions = (program.functions[n] for n in program.entry_names)
