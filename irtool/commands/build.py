@@ -24,6 +24,7 @@ from .build_options import (
 )
 from .compiler_options import level_option, missing_constants_option
 from .cost import MEMORIES, footprint_record, list_footprint
+from .mistakes import ClashingOptions, UnwritableFile
 from .notes import conversions_as_notes, say_constants
 from .optional_value import OptionalValues
 from .param_facts import ARRAYS, ParamFacts, type_options
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from ..driver.precision import Calibrated
     from ..driver.session import BuildInput
     from ..ir import Module
+    from ..passes.instruments.dumping import Dumping
     from .destination import Destination
     from .input_module import InputModule
 
@@ -134,6 +136,8 @@ def command(
     goal = find_destination(output, target, file, flags)
     input_file = read_input(file)
     watching = _watching(chosen, printed, reports)
+    dumping = _dumping(reports.dump_folder)
+    watching += [dumping] if dumping is not None else []
     unfiled: list[str] = []
     messages: list[str] = []
 
@@ -141,6 +145,8 @@ def command(
         current_flags().printed(artifact.report["warnings"][len(messages) :])
         paths_and_texts = reports.texts(artifact, entries[0])
         unfiled.extend(text for path, text in paths_and_texts if path == "-")
+        if dumping is not None:
+            paths_and_texts += _dumped(dumping, artifact, reports.dump_folder or "", goal.name)
         return {path: text for path, text in paths_and_texts if path != "-"}
 
     start = time.perf_counter()
@@ -182,6 +188,38 @@ def calibrated_by(report: Mapping[str, Any]) -> Calibrated | None:
 
     calibrated = (report.get("precision") or {}).get("calibrated")
     return None if calibrated is None else Calibrated(**calibrated)
+
+
+def _dumping(folder: str | None) -> Dumping | None:
+    """The instrument of `--dump-dir`. Raises UsageError for a folder with files, which would stand among those of this build, and for a file."""
+    if folder is None:
+        return None
+    from ..diagnostics import UsageError
+    from ..passes.instruments.dumping import Dumping
+
+    if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+        what = "is not empty" if os.path.isdir(folder) else "is no folder"
+        raise UsageError(f"--dump-dir={folder} {what}", help="name a new folder", code=ClashingOptions)
+    return Dumping()
+
+
+def _dumped(dumping: Dumping, emission: Any, folder: str, name: str) -> list[tuple[str, str]]:
+    """The files of `--dump-dir`: those of passes and stages, then the sources that the backend wrote, further numbers in front."""
+    from ..diagnostics import IrError
+    from ..driver.outputs import chunks
+    from ..passes.instruments.dumping import numbered
+
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise IrError(f"cannot write {folder}: {error.strerror or error}", code=UnwritableFile) from None
+    files = dict(dumping.files)
+    for file, content in emission.files.items():
+        stem, _, ending = file.rpartition(".")
+        if ending in ("c", "h", "ll", "tir", "isel") and stem.startswith(name):
+            text = b"".join(bytes(part) for part in chunks(content)).decode()
+            files[numbered(len(files), stem, ending)] = text
+    return [(os.path.join(folder, file), text) for file, text in files.items()]
 
 
 def _watching(chosen: PassChoice, printed: PrintChoice, reports: ReportChoice) -> list[Any]:

@@ -41,6 +41,7 @@ class ReportChoice:
     report_file: str | None = None
     graph_file: str | None = None
     time_passes: bool = False
+    dump_folder: str | None = None
     quiet: bool = False
 
     def texts(self, artifact: Any, entry: str) -> list[tuple[str, str]]:
@@ -246,6 +247,15 @@ report_options = grouped(
     ),
     click.option(
         "--time-passes", is_flag=True, help="Report the time and operator counts of each pass on standard error."
+    ),
+    click.option(
+        "--dump-dir",
+        "dump_folder",
+        type=param_types.FOLDER,
+        metavar="FOLDER",
+        default=None,
+        help="Write the module after each pass that changes it, the program after each stage, and the sources, as numbered files into a new or "
+        "empty folder.",
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print nothing on success."),
 )
