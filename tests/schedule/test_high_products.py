@@ -66,3 +66,35 @@ def test_constants_decide(case: str, tmp_path: Path) -> None:
     irtool.build(irtool.parse(TEXT), arrays, target="c{stack_bytes=2048,vector=none}", emit="tir", out_dir=tmp_path)
     (text,) = (f.read_text() for f in tmp_path.iterdir())
     assert ("constant(int64[" not in text) == high
+
+
+LITERALS = {
+    "usual": (1, 1450885904, 1 << 30, 31),
+    "no left shift": (0, LARGEST, 1 << 30, 31),
+    "a short shift": (0, 3 << 20, 1 << 9, 10),
+    "a long one": (4, LARGEST, 1 << 50, 51),
+    "another term": (2, 12345678, 3 << 28, 40),
+    "a term in the low half": (0, 12345678, 5, 40),
+    "no term": (1, 12345678, 0, 33),
+    "a large left shift": (25, 12345, 1 << 30, 31),
+    "a factor of 32 bits": (1, 1 << 31, 1 << 30, 31),
+    "all bits": (0, LARGEST, 1 << 61, 62),
+}
+
+
+@pytest.mark.parametrize("target", ["c{stack_bytes=2048}", "c{stack_bytes=2048,vector=none}"])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32"])
+def test_products_by_literals_are_exact(dtype: str, target: str) -> None:
+    limits = np.iinfo(dtype)
+    x = np.random.default_rng(1).integers(limits.min, limits.max, 64, dtype, endpoint=True)
+    x[:2] = limits.min, limits.max
+    lines, expected = [], []
+    for left, factor, rounding, shift in LITERALS.values():
+        product = f'multiply(left_shift(cast(cast(%x, dtype="int32"), dtype="int64"), {left}i64), {factor}i64)'
+        lines.append(f'cast(right_shift(add({product}, {rounding}i64), {shift}i64), dtype="int32")')
+        with np.errstate(over="ignore"):
+            expected.append(((((x.astype("int64") << left) * factor) + rounding) >> shift).astype("int32"))
+    text = f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(64), {dtype}]) {{ ({", ".join(lines)}) }}\n'
+    results = irtool.build(irtool.parse(text), target=target).run([x])
+    for name, a, b in zip(LITERALS, results, expected, strict=True):
+        np.testing.assert_array_equal(a, b, err_msg=name)

@@ -2,6 +2,8 @@
 
     int32(int64(x) * m + r >> s)      ⇒      int32(int64(x) * m' >> 32) + r' >> (s' & 31)      r' = r / 2^32, s' = s - 32
 
+    int32((int64(x) << l) * 5 + r >> 31)              ⇒      int32(int64(x << l + 2) * 5 >> 32) + r' >> 1           where |x| is small
+
 The low half of a product has no part in the result if the rounding term has none, and at least 32 bits are dropped. Processors have an instruction
 for the high half (`smmul`, `vmulh`), the shift is one of 32 bits, and the constants take half the memory. Products of int32 by factors of 31 bits
 have high halves below 2^30, so that the sum does not overflow.
@@ -13,13 +15,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ...tir.expr import Binary, Cast, Expr, Load, const, rewrite
+from ...tir import dtypes
+from ...tir.expr import Binary, Cast, Const, Expr, Load, const, rewrite
 from ...tir.forms import AnyForm, Map, Reduction, buffers_read
 from ...tir.kernel import Kernel
 from ...tir.program import Program, RunKernel, Slot, constant_inputs
+from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..core.program_rewriter import ProgramRewriter
+from ..core.program_rewriter import ProgramRewriter, replace_kernels
 
 _HALF = 32
 """The bits of a half of a product."""
@@ -42,6 +46,7 @@ def use_high_products(program: Program, target: VectorTarget) -> None:
     """Computes fixed-point products of constants by high halves in all kernels whose constants allow it."""
     if not target.has_little_memory:
         return
+    replace_kernels(program, _with_literal_products)
     with ProgramRewriter(program) as rewriter:
         for kernel, calls in rewriter.open_kernels():
             constants = set(constant_inputs(calls))
@@ -95,6 +100,72 @@ def _product_of(e: Expr) -> _Product | None:
         return None
     assert isinstance(factor, Load) and isinstance(rounding, Load) and isinstance(shift, Load)
     return _Product(number.value, factor, rounding, shift)
+
+
+def _with_literal_products(kernel: Kernel) -> Kernel:
+    """The kernel with high halves of products by literals."""
+
+    def changed(f: AnyForm) -> AnyForm:
+        if not isinstance(f, Map | Reduction):
+            return f
+        memo: dict[Expr, Expr] = {}
+        ranges = Simplifier()
+
+        def change(e: Expr) -> Expr:
+            high = _by_literals(e, ranges)
+            return e if high is None else high
+
+        stores = tuple(s.rewritten(lambda e: rewrite(e, change, memo)) for s in f.stores)
+        if isinstance(f, Map):
+            same = all(a.value is b.value for a, b in zip(f.stores, stores, strict=True))
+            return f if same else replace(f, stores=stores)
+        update = rewrite(f.update, change, memo)
+        same = update is f.update and all(a.value is b.value for a, b in zip(f.stores, stores, strict=True))
+        return f if same else replace(f, stores=stores, update=update)
+
+    if kernel.finished:
+        return kernel
+    stages = [changed(f) for f in kernel.stages]
+    same = all(a is b for a, b in zip(stages, kernel.stages, strict=True))
+    return kernel if same else kernel.replace(stages=stages)
+
+
+def _by_literals(e: Expr, ranges: Simplifier) -> Expr | None:
+    """The value of `int32((int64(x) << l) * m + r >> s)` by the high half of a product; None of another expression, and if numbers are too large.
+
+    All but the factor are multiplied by the power of two that moves the rounding term to the high half.
+    """
+    shifted = e.value if isinstance(e, Cast) and e.dtype == "int32" else None
+    if not isinstance(shifted, Binary) or shifted.op != ">>" or not isinstance(shifted.b, Const):
+        return None
+    total, shift = shifted.a, shifted.b.int_value
+    if not isinstance(total, Binary) or total.op != "+" or not isinstance(total.b, Const):
+        return None
+    product, rounding = total.a, total.b.int_value
+    if not isinstance(product, Binary) or product.op != "*" or not isinstance(product.b, Const):
+        return None
+    number, factor, left = product.a, product.b.int_value, 0
+    if isinstance(number, Binary) and number.op == "<<" and isinstance(number.b, Const):
+        left = number.b.int_value
+        number = number.a
+    if not isinstance(number, Cast) or number.dtype != "int64" or not dtypes.is_int(number.value.dtype):
+        return None
+    if not (0 < rounding < 1 << 62 and 0 <= factor < 1 << 31 and 0 <= left < 32 and 0 <= shift < 63):
+        return None
+    moved = max(0, _HALF - shift, _HALF - (rounding & -rounding).bit_length() + 1)
+    low, high = ranges.range(number.value)
+    if max(-low, high) >= 1 << max(0, 31 - left - moved) or rounding << moved > 1 << 62 or shift + moved > 63:
+        return None
+    whole = Binary(
+        "*", Cast(_moved(Cast(number.value, "int32"), left + moved), "int64"), const(factor, "int64"), "int64"
+    )
+    half = Cast(Binary(">>", whole, const(_HALF, "int64"), "int64"), "int32")
+    term = const((rounding << moved) >> _HALF, "int32")
+    return Binary(">>", Binary("+", half, term, "int32"), const(shift + moved - _HALF, "int32"), "int32")
+
+
+def _moved(e: Expr, bits: int) -> Expr:
+    return Binary("<<", e, const(bits, "int32"), "int32") if bits else e
 
 
 def _data_of(kernel: Kernel, s: RunKernel, read: Load) -> Any:
