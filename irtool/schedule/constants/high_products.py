@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import is_
 from typing import Any, NamedTuple
 
 from ...tir import dtypes
 from ...tir.expr import Binary, Cast, Const, Expr, Load, const, rewrite
-from ...tir.forms import AnyForm, Map, Reduction, buffers_read
+from ...tir.forms import AnyForm, Map, Reduction, buffers_read, expressions_of, rewrite_form
 from ...tir.kernel import Kernel
 from ...tir.program import Program, RunKernel, Slot, constant_inputs
 from ...tir.simplify import Simplifier
@@ -108,20 +109,14 @@ def _with_literal_products(kernel: Kernel) -> Kernel:
     def changed(f: AnyForm) -> AnyForm:
         if not isinstance(f, Map | Reduction):
             return f
-        memo: dict[Expr, Expr] = {}
         ranges = Simplifier()
 
         def change(e: Expr) -> Expr:
             high = _by_literals(e, ranges)
             return e if high is None else high
 
-        stores = tuple(s.rewritten(lambda e: rewrite(e, change, memo)) for s in f.stores)
-        if isinstance(f, Map):
-            same = all(a.value is b.value for a, b in zip(f.stores, stores, strict=True))
-            return f if same else replace(f, stores=stores)
-        update = rewrite(f.update, change, memo)
-        same = update is f.update and all(a.value is b.value for a, b in zip(f.stores, stores, strict=True))
-        return f if same else replace(f, stores=stores, update=update)
+        after = rewrite_form(f, change)
+        return f if all(map(is_, expressions_of(f), expressions_of(after))) else after
 
     if kernel.finished:
         return kernel
