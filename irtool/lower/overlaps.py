@@ -11,6 +11,7 @@ In the second, places count modulo the planes that both consist of: what a step 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, prod
@@ -22,6 +23,9 @@ from ..tir.kernel import Kernel
 from ..tir.sharing import index_bounds
 from ..tir.simplify import Simplifier
 from ..tir.stmt import Allocate, Buffer, For, Let, Lowered, Seq, Stmt, Store, expressions, pre_order
+
+Access = tuple[Buffer, tuple[Expr, ...]]
+"""A read or a write: the buffer and its indices."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +53,19 @@ class _Places:
 
 
 def find_overlaps(kernel: Kernel) -> list[Overlap]:
-    """The pairs of an input and an output that one loop of constant length reads and writes."""
+    """The pairs of an input and an output that one loop of constant length reads and writes, and no other statement accesses."""
     result = []
-    for s in top_level(kernel.body):
+    stmts = top_level(kernel.body)
+    accesses = [list(_accesses(s)) for s in stmts]
+    users = Counter(b for pairs in accesses for b in {b for b, _ in pairs})
+    for s, pairs in zip(stmts, accesses, strict=True):
         if not isinstance(s, For) or not isinstance(s.extent, Const) or not is_known(s.steps) or s.steps < 2:
             continue
-        inside = {b for b, _ in _accesses(s)}
+        alone = {b for b, _ in pairs if users[b] == 1}
         for i, a in enumerate(kernel.inputs):
             for o, b in enumerate(kernel.outputs):
-                if {a, b} <= inside and _can_share(a, b) and _is_alone(kernel, s, a, b):
-                    overlap = _overlap(s, a, b)
+                if {a, b} <= alone and _can_share(a, b):
+                    overlap = _overlap(s, pairs, a, b)
                     if overlap is not None:
                         result.append(Overlap(i, o, *overlap))
     return result
@@ -81,16 +88,11 @@ def top_level(body: Stmt) -> list[Stmt]:
 
 def _can_share(a: Buffer, b: Buffer) -> bool:
     """True for buffers whose elements a C compiler takes to share memory: those of one type, and bytes with any."""
-    known = all(is_known(d) for d in (*a.shape, *b.shape))
-    return known and (a.dtype == b.dtype or 1 in (itemsize(a.dtype), itemsize(b.dtype)))
+    is_constant = all(is_known(d) for d in (*a.shape, *b.shape))
+    return is_constant and (a.dtype == b.dtype or 1 in (itemsize(a.dtype), itemsize(b.dtype)))
 
 
-def _is_alone(kernel: Kernel, loop: For, a: Buffer, b: Buffer) -> bool:
-    """True if no other statement of the kernel accesses one of the buffers."""
-    return not any({a, b} & {x for x, _ in _accesses(s)} for s in top_level(kernel.body) if s is not loop)
-
-
-def _accesses(root: Stmt) -> Iterator[tuple[Buffer, tuple[Expr, ...]]]:
+def _accesses(root: Stmt) -> Iterator[Access]:
     """The reads and writes of a statement: buffers and indices."""
     for s in pre_order(root):
         if isinstance(s, Store):
@@ -100,14 +102,14 @@ def _accesses(root: Stmt) -> Iterator[tuple[Buffer, tuple[Expr, ...]]]:
                 yield e.source, e.indices
 
 
-def _overlap(loop: For, a: Buffer, b: Buffer) -> tuple[float, bool] | None:
+def _overlap(loop: For, accesses: Sequence[Access], a: Buffer, b: Buffer) -> tuple[float, bool] | None:
     """`below` and `same` of an input and an output of a loop; None if they may not overlap."""
     if any(isinstance(s, Let | Lowered) for s in pre_order(loop)):
         return None
     simplify = Simplifier(index_bounds(loop))
     modulo = [0, *_common_planes(a, b)]
-    reads = [[_places(simplify, loop, a, i, m) for m in modulo] for x, i in _accesses(loop) if x is a]
-    writes = [[_places(simplify, loop, b, i, m) for m in modulo] for x, i in _accesses(loop) if x is b]
+    reads = [[_places(simplify, loop, a, i, m) for m in modulo] for x, i in accesses if x is a]
+    writes = [[_places(simplify, loop, b, i, m) for m in modulo] for x, i in accesses if x is b]
     later = int(_reads_first(loop, a, b))
     distances = [
         max(_distance(loop.steps, r[n], w[n], later) for r in reads for w in writes) for n, _ in enumerate(modulo)
