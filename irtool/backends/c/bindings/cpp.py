@@ -7,7 +7,7 @@ import json
 from ...c_types import stored_type
 from ...interface.comment import comment
 from ...interface.entry import EntryPoint, Parameter
-from .network import BoundNetwork, count_of, type_text
+from .network import BoundNetwork, size_checks
 
 _SPAN = """\
 /** Elements that lie behind each other, and belong to the caller: a std::vector, a std::array, a std::span, or a pointer and a number. */
@@ -110,11 +110,10 @@ def _run(entry: EntryPoint, network: BoundNetwork) -> list[str]:
     parameters += [f"Span<{_element(p, p in entry.inputs)}> {p.name}" for p in entry.tensors]
     net = ["&net_"] if entry.instance is not None else []
     arguments = [*net, *(s.name for s in entry.symbols), *(f"{p.name}.data()" for p in entry.tensors)]
-    checks = []
-    for p in entry.tensors:
-        count, exact = count_of(p, entry)
-        text = json.dumps(f"{network.name}: {p.name}, {type_text(p)}")
-        checks.append(f"    expect({text}, {p.name}, static_cast<std::size_t>({count}), {str(exact).lower()});")
+    checks = [
+        f"    expect({json.dumps(f'{network.name}: {label}')}, {p.name}, static_cast<std::size_t>({count}), {str(is_exact).lower()});"
+        for p, label, count, is_exact in size_checks(entry)
+    ]
     what = "A step" if entry.instance is not None else "A run"
     return [
         f"  /** {what}. Throws std::invalid_argument for tensors of other sizes, before anything is computed. */",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ....diagnostics import UsageError
 from ....symbolic_int import SymbolicInt, bound, symbols_of
@@ -58,6 +59,25 @@ def count_of(p: Parameter, entry: EntryPoint) -> tuple[str, bool]:
     if all(s in entry.symbols for s in symbols_of([size])):
         return str(size), True
     return str(bound(size)), False
+
+
+class SizeCheck(NamedTuple):
+    """The check of a tensor that a wrapper makes before a run.
+
+    Attributes:
+        label: the tensor's name and type, for the message.
+        elements, is_exact: as `count_of` returns them.
+    """
+
+    parameter: Parameter
+    label: str
+    elements: str
+    is_exact: bool
+
+
+def size_checks(entry: EntryPoint) -> list[SizeCheck]:
+    """The checks of all tensors of an entry, in order."""
+    return [SizeCheck(p, f"{p.name}, {type_text(p)}", *count_of(p, entry)) for p in entry.tensors]
 
 
 def type_text(p: Parameter) -> str:

@@ -8,7 +8,7 @@ import re
 from ...c_types import stored_type
 from ...interface.comment import inside
 from ...interface.entry import EntryPoint, Parameter
-from .network import BoundNetwork, count_of, type_text
+from .network import BoundNetwork, size_checks
 
 _TYPES = {
     "float": "f32",
@@ -160,11 +160,10 @@ def _run(entry: EntryPoint, network: BoundNetwork) -> list[str]:
     arguments += [_name(s.name) for s in entry.symbols]
     arguments += [f"{_name(p.name)}.as_ptr()" for p in entry.inputs]
     arguments += [f"{_name(p.name)}.as_mut_ptr()" for p in entry.outputs]
-    checks = []
-    for p in entry.tensors:
-        count, exact = count_of(p, entry)
-        text = json.dumps(f"{p.name}, {type_text(p)}")
-        checks.append(f"        expect({text}, {_name(p.name)}.len(), {_count(count)}, {str(exact).lower()})?;")
+    checks = [
+        f"        expect({json.dumps(label)}, {_name(p.name)}.len(), {_count(count)}, {str(is_exact).lower()})?;"
+        for p, label, count, is_exact in size_checks(entry)
+    ]
     what = "A step" if entry.instance is not None else "A run"
     return [
         "",
