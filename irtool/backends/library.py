@@ -105,7 +105,7 @@ class CompiledFunctions:
             self._entries[function] = entry
         code = entry(*lengths, *_addresses([*inputs, *outputs]))
         if code:
-            raise _failure(code)
+            raise failure(code)
 
     def workspace(self, arena_bytes: int) -> Workspace:
         """Memory for the runs of a network whose arena has `arena_bytes`. Raises MemoryError."""
@@ -121,13 +121,13 @@ class CompiledFunctions:
 
         skipped = -workspace.address % ALIGNMENT
         words = workspace.memory[skipped + begin : skipped + begin + HEADER].view(np.int64)
-        return int(words[2] - HEADER - words[3])
+        return region_bytes(words)
 
     def arena_size(self, function: str, lengths: Sequence[int]) -> int:
         """The bytes of workspace for these lengths, by the function of that name. Raises ToolError if memory has no addresses for as many."""
         size = self._function(function, [ctypes.c_int64] * len(lengths), ctypes.c_size_t)(*lengths)
         if not size:
-            raise ToolError(f"tensors and workspace for lengths of {', '.join(map(str, lengths))} exceed all memory")
+            raise too_large(lengths)
         return int(size)
 
     def run_in(
@@ -218,18 +218,33 @@ class Library(CompiledFunctions):
             raise ToolError(f"the compiled library has no function {symbol}") from None
 
 
-def _failure(code: int) -> ToolError:
+def too_large(lengths: Sequence[int]) -> ToolError:
+    """The error for lengths whose workspace has more bytes than there are addresses."""
+    return ToolError(f"tensors and workspace for lengths of {', '.join(map(str, lengths))} exceed all memory")
+
+
+def region_bytes(words: Sequence[int]) -> int:
+    """The most bytes of a region that were in use at one time, by the first four words of its head."""
+    return int(words[2] - HEADER - words[3])
+
+
+def failure(code: int) -> ToolError:
     """The error for the return value of an entry point."""
-    return ToolError(f"the compiled program failed: {ERRORS.get(code, f'error {code}')}")
+    return ToolError(failure_message(code))
+
+
+def failure_message(code: int) -> str:
+    """The message on the return value of an entry point that is not 0."""
+    return f"the compiled program failed: {ERRORS.get(code, f'error {code}')}"
 
 
 def _failure_in(workspace: Workspace, code: int) -> ToolError:
     """The error for the return value of an entry point that ran in a workspace."""
     if code != VALUE_ERROR:
-        return _failure(code)
+        return failure(code)
     end = workspace.address + workspace.size
     number, value = struct.unpack("=qq", ctypes.string_at(end - BYTES, BYTES))
-    return ValueOutOfBounds(f"the compiled program failed: {ERRORS[code]}", number, value)
+    return ValueOutOfBounds(failure_message(code), number, value)
 
 
 _first_byte = ctypes.c_char.from_buffer

@@ -244,11 +244,11 @@ class Wasm(Backend):
             content = [weights.read_bytes()] if isinstance(weights, Path) else weights
             append_section(target, WEIGHTS, content, _size(weights))
 
-    def _exports(self, sources: Sources, name: str) -> list[str]:
+    def _exports(self, sources: _WasmSources, name: str) -> list[str]:
         """The functions that callers of the module need."""
-        text = sources.text if isinstance(sources, _WasmSources) else None
+        assert sources.text is not None
         exports = [x for e in sources.entries for x in (e.run_with, e.arena_size) if x]
-        exports += [f"{name}_set_weights"] if text is not None and text.weights else []
+        exports += [f"{name}_set_weights"] if sources.text.weights else []
         exports += [f"{name}_init", f"{name}_state"] if sources.entries[0].instance is not None else []
         return exports
 

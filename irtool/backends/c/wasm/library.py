@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 from ....diagnostics import ToolError, UsageError
 from ....extras import install_line
 from ....tir.errors import VALUE_ERROR
-from ....tir.region import HEADER
 from ....tir.value_notes import BYTES
 from ...interface.memory import ALIGNMENT
-from ...library import ERRORS
+from ...library import failure, failure_message, region_bytes, too_large
 from ...value_errors import ValueOutOfBounds
 from .sections import FACTS, WEIGHTS, read_sections
 
@@ -84,14 +83,13 @@ class WasmLibrary:
         """The bytes of workspace for these lengths. Raises ToolError for more than the memory has addresses for."""
         size = self._call(function, *lengths) % (1 << 32)
         if not size:
-            raise ToolError(f"tensors and workspace for lengths of {', '.join(map(str, lengths))} exceed all memory")
+            raise too_large(lengths)
         return size
 
     def region_used(self, workspace: Place, begin: int) -> int:
         """The most bytes of the region, from `begin` on in the workspace, that the last run there used at one time."""
         address = workspace.address + -workspace.address % ALIGNMENT + begin
-        words = struct.unpack("<4q", self._memory.read(self._store, address, address + 32))
-        return int(words[2] - HEADER - words[3])
+        return region_bytes(struct.unpack("<4q", self._memory.read(self._store, address, address + 32)))
 
     def run_in(
         self,
@@ -211,9 +209,9 @@ class WasmLibrary:
         if code == VALUE_ERROR:
             end = place.address + place.size
             number, value = struct.unpack("<qq", self._memory.read(self._store, end - BYTES, end))
-            raise ValueOutOfBounds(f"the compiled program failed: {ERRORS[code]}", number, value)
+            raise ValueOutOfBounds(failure_message(code), number, value)
         if code:
-            raise ToolError(f"the compiled program failed: {ERRORS.get(code, f'error {code}')}")
+            raise failure(code)
 
 
 def _signed(number: int) -> int:
