@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from ..deferred import np
@@ -159,8 +160,8 @@ class _Composer:
         shape, source = list(known_extents(e)), extents_of(e.args[0])
         if source is None or 0 in shape:
             return None
-        before = _size(shape[:axis])
-        own_axis = next((n for n, d in enumerate(source) if _size(source[:n]) == before and d == shape[axis]), None)
+        before = prod(shape[:axis])
+        own_axis = next((n for n, d in enumerate(source) if prod(source[:n]) == before and d == shape[axis]), None)
         if own_axis is None:
             return None
         inner = self._push(e.args[0], weight, own_axis)
@@ -287,7 +288,7 @@ def _layer(e: Expr, weight: Any, axis: int, shape: Any, dtype: str) -> Expr:
         kernel = array_constant(weight[:, :, None, None], dtype)
         return call("nn.conv2d", e, kernel, kernel_size=(1, 1), channels=outputs, padding=(0, 0, 0, 0))
     # Any other axis is that of channels once the axes before and behind it are one each.
-    before, behind = _size(shape[:axis]), _size(shape[axis + 1 :])
+    before, behind = prod(shape[:axis]), prod(shape[axis + 1 :])
     image = reshape_to(e, (before, shape[axis], behind, 1))
     result_shape = [*shape[:axis], outputs, *shape[axis + 1 :]]
     return reshape_to(_layer(image, weight, 1, (before, shape[axis], behind, 1), dtype), result_shape)
@@ -299,10 +300,3 @@ def _along(values: Any, shape: tuple[int, ...], axis: int) -> Any:
     if len(full) != len(shape) or any(d != 1 for n, d in enumerate(full) if n != axis):
         return None
     return np.broadcast_to(values.reshape(-1), (shape[axis],))
-
-
-def _size(shape: Any) -> int:
-    n = 1
-    for d in shape:
-        n *= d
-    return n
