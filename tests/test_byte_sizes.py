@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from irtool.byte_sizes import read_size, show_size
 from tests.command_line import irtool
+
+MLP = Path(__file__).parents[1] / "samples" / "mlp.relay"
 
 SIZES = {
     "0": 0,
@@ -30,9 +34,16 @@ def test_sizes(text: str) -> None:
         assert read_size(show_size(size)) == size
 
 
-@pytest.mark.parametrize("text", ["64KiB", "0.0625M"])
-def test_options_read_the_same_sizes(text: str, tmp_path: object) -> None:
-    code, _, err = irtool("build", "samples/mlp.relay", "--emit=c", "--no-cache", f"--ram-limit={text}", "-o", tmp_path)
-    assert (code, err) == (0, "") or "RAM" in err, err
-    code, _, err = irtool("train-step", "samples/mlp.relay", "--ram-limit", text, "--loss", "mse")
-    assert "is not a size" not in err
+@pytest.mark.parametrize("text", ["64KiB", "0.0625M", "65536"])
+def test_options_read_the_same_sizes(text: str, tmp_path: Path) -> None:
+    code, _, err = irtool("build", MLP, "--emit=c", "--no-cache", f"--ram-limit={text}", "-o", tmp_path)
+    assert code == 1 and "more than the 65536 that --ram-limit allows" in err
+    code, _, err = irtool("train-step", MLP, "--ram-limit", text, "--loss", "mse", "-o", tmp_path / "step.relay")
+    assert code == 1 and "@main has no weight to train" in err  # behind the options
+
+
+def test_other_sizes_are_wrong_usage(tmp_path: Path) -> None:
+    code, _, err = irtool("build", MLP, "--emit=c", "--no-cache", "--ram-limit=1.5", "-o", tmp_path)
+    assert code == 2 and "ram_limit='1.5' is no number of bytes" in err
+    code, _, err = irtool("train-step", MLP, "--ram-limit", "1.5", "--loss", "mse", "-o", tmp_path / "step.relay")
+    assert code == 2 and "'1.5' is not a size" in err

@@ -37,7 +37,7 @@ print("alive")
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_an_interrupt_amid_the_release_leaves_the_others_their_answers(name: str) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", RELEASE.format(name=name)], stdout=subprocess.PIPE, text=True, check=False
     )
-    assert (done.returncode, done.stdout) == (-getattr(signal, name), "interrupted\n")
+    assert (process.returncode, process.stdout) == (-getattr(signal, name), "interrupted\n")

@@ -130,12 +130,12 @@ def _has_files(path: str, content: str) -> bool:
     from ..driver.cache_folder import CachedTexts
 
     texts, key = CachedTexts(), ("files beside", content)
-    known = texts.read(*key) if content else None
-    if known is None:
-        known = "yes" if _contains(path, b"location") else "no"  # the key of a file beside the model
+    answer = texts.read(*key) if content else None
+    if answer is None:
+        answer = "yes" if _contains(path, b"location") else "no"  # the key of a file beside the model
         if content:
-            texts.write(known, *key)
-    return known == "yes"
+            texts.write(answer, *key)
+    return answer == "yes"
 
 
 def _contains(path: str, word: bytes) -> bool:

@@ -103,9 +103,9 @@ def file_digest(file: BufferedReader) -> str:
     if about.st_size < _LARGE:
         return hashlib.file_digest(file, "sha256").hexdigest()
     texts, key = CachedTexts(), ("file", *_identity(about))
-    known = texts.read(*key)
-    if known is not None:
-        return known
+    cached = texts.read(*key)
+    if cached is not None:
+        return cached
     begin = time.time_ns()
     digest = hashlib.file_digest(file, "sha256").hexdigest()
     is_settled = begin - max(about.st_mtime_ns, about.st_ctime_ns) >= _SETTLED
