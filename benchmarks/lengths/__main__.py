@@ -10,13 +10,15 @@ import argparse
 import math
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
 from irtool.backends.toolchain.compiler import Compiler
 
 from .. import __main__ as benchmarks
 from ..compare.export import export
+from ..json_file import read_json, write_json
 from .networks import NETWORKS, OpenNetwork
 from .turns import Engine, difference, sweep
 
@@ -68,16 +70,24 @@ def main() -> None:
     parser.add_argument(
         "--pinned", type=int, default=4, help="lengths at which a build pinned to the length is compared"
     )
+    parser.add_argument(
+        "--rows", type=Path, help="a file of rows: those in it are not measured again, and others are added"
+    )
     parser.add_argument("--write", action="store_true", help="write docs/compare_dynamic.md")
     options = parser.parse_args()
     chosen = options.only.split(",") if options.only else list(NETWORKS)
     if unknown := [n for n in chosen if n not in NETWORKS]:
         parser.error(f"unknown network {unknown[0]}; there are {', '.join(NETWORKS)}")
-    rows = [
-        _measured(name, NETWORKS[name], int(t), options.seconds, options.pinned)
-        for name in chosen
-        for t in options.threads.split(",")
-    ]
+    kept = read_json(options.rows) if options.rows else {}
+    rows = []
+    for name, threads in product(chosen, map(int, options.threads.split(","))):
+        key = f"{name}, {threads}"
+        if key not in kept:
+            row = _measured(name, NETWORKS[name], threads, options.seconds, options.pinned)
+            kept[key] = asdict(row)
+            if options.rows:
+                write_json(options.rows, kept)
+        rows.append(Row(**kept[key]))
     text = _page(rows)
     print(text)
     if options.write:
