@@ -133,3 +133,16 @@ def test_scales_of_a_length_have_an_element_for_each_block() -> None:
         Module({"main": Function((x := Var("x", data),), call("qnn.quantize_blocks", x, block_size=4))})
     )
     assert module["main"].ret_type.fields[1].shape == (3, (n + 3) // 4)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_block_with_a_number_that_is_not_finite_has_such_a_scale(value: float) -> None:
+    x = Var("x", TensorType((2, 64), "float32"))
+    module = Module({"main": Function((x,), call("qnn.quantize_blocks", x, block_size=32))})
+    data = RNG.standard_normal((2, 64)).astype("float32")
+    data[0, 5] = data[1, 63] = value
+    expected = irtool.evaluate(module, [data])
+    for math in ("fast", "strict"):
+        for actual, other in zip(irtool.build(module, math=math).run([data]), expected, strict=True):
+            np.testing.assert_array_equal(actual, other)
+    np.testing.assert_array_equal(np.isfinite(expected[1]), [[False, True], [True, False]])

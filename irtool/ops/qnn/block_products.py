@@ -108,7 +108,7 @@ class QuantizeBlocks(Operator):
         largest = te.compute((*rows, count), magnitude, name="largest")
 
         def bounded(i: Sequence[Any]) -> Any:
-            return te.maximum(largest[tuple(i)], least)
+            return te.nan_maximum(largest[tuple(i)], least)
 
         def element(*i: Any) -> Any:
             scaled = data[i] * (full / bounded((*i[:-1], te.floordiv(i[-1], size))))
