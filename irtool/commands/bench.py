@@ -11,6 +11,7 @@ import click
 
 from . import param_types
 from .bench_text import show_changes, show_record
+from .cache_option import cache_option, with_cache_dtype
 from .compiler_options import (
     board_option,
     cc_option,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 @type_options(ARRAYS, ONE_ARRAY)
 @loads_files
 @state_option
+@cache_option
 @missing_constants_option
 @mcpu_option
 @cc_option
@@ -109,6 +111,7 @@ def command(
     entry: str,
     precision: PrecisionChoice,
     param_facts: ParamFacts,
+    cache_dtype: str | None,
     missing_constants: str,
     seed: int,
     seconds: float,
@@ -148,7 +151,8 @@ def command(
     if board is not None:
         _refuse_times()
         options = measured_build(target, level, entry, {**flags, "board": board})
-        _count(_workload(file, param_facts, missing_constants, seed, options, precision), options, time_limit, output)
+        counted = _workload(file, param_facts, cache_dtype, missing_constants, seed, options, precision)
+        _count(counted, options, time_limit, output)
         return
     if trace is not None and not kernels:
         raise UsageError("--trace is of kernels, which --no-kernels leaves out", code=ClashingOptions)
@@ -156,8 +160,10 @@ def command(
         raise UsageError("--json and --trace cannot both be printed", code=ClashingOptions)
     before = Record.read(earlier) if earlier is not None else None
     options = measured_build(target, level, entry, flags)
-    workload = _workload(file, param_facts, missing_constants, seed, options, precision)
+    workload = _workload(file, param_facts, cache_dtype, missing_constants, seed, options, precision)
     options_used = {"target": target, "level": level, "precision": precision.name, **as_flags(**flags)}
+    if cache_dtype:
+        options_used["cache_dtype"] = cache_dtype
     record = Record(file, _machine(options), options_used)
     _measure_whole(record, workload, options, (seconds, rounds), interp)
     if kernels:
@@ -229,7 +235,13 @@ class _Workload:
 
 
 def _workload(
-    file: str, param_facts: ParamFacts, missing_constants: str, seed: int, options: Options, precision: PrecisionChoice
+    file: str,
+    param_facts: ParamFacts,
+    cache_dtype: str | None,
+    missing_constants: str,
+    seed: int,
+    options: Options,
+    precision: PrecisionChoice,
 ) -> _Workload:
     """The network in its precision. Raises IrError for a module without the entry, or with types that are not known."""
     from ..diagnostics import IrError
@@ -239,14 +251,15 @@ def _workload(
 
     (entry,) = options.entries
     read = read_entry_module(file, param_facts, entry, missing_constants, seed)
-    function = read.module.functions[entry]
+    context = {"opt_level": options.opt_level, "target": options.target}
+    module = with_cache_dtype(read.module, entry, cache_dtype, **context)
+    function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} in {file} has been lowered: it cannot be run by itself", code=NoSuchEntry)
-    values, missing = parameter_values(function, read.module, entry, read.param_facts, seed, True, read.places)
+    values, missing = parameter_values(function, module, entry, read.param_facts, seed, True, read.places)
     say_random(missing, max(len(read.places), len(function.params)), seed)
     machine = options.backend.machine()
-    context = {"opt_level": options.opt_level, "target": options.target}
-    lowered = precision.lower(read.module, entry, read.param_facts.names, machine, **context)
+    lowered = precision.lower(module, entry, read.param_facts.names, machine, **context)
     return _Workload(lowered.module, entry, values)
 
 

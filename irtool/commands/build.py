@@ -22,6 +22,7 @@ from .build_options import (
     report_options,
     schedule_options,
 )
+from .cache_option import cache_option
 from .compiler_options import level_option, missing_constants_option
 from .cost import MEMORIES, footprint_record, list_footprint
 from .mistakes import ClashingOptions, UnwritableFile
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
 @precision_options
 @type_options(ARRAYS)
 @state_option
+@cache_option
 @click.option(
     "--input",
     "inputs",
@@ -102,6 +104,7 @@ def command(
     entries: tuple[str, ...],
     precision: PrecisionChoice,
     param_facts: ParamFacts,
+    cache_dtype: str | None,
     inputs: tuple[str, ...],
     missing_constants: str,
     flags: Mapping[str, Any],
@@ -161,6 +164,7 @@ def command(
             kernel=output.kernel.pattern if output.kernel else "",
             schedule=read_text(schedules.schedule_file)[0] if schedules.schedule_file else "",
             precision=precision.name,
+            cache_dtype=cache_dtype or "",
             **chosen.context,
         )
         options, notes = with_table(options, schedules.tuned)
@@ -343,6 +347,12 @@ def _summary(artifact: Any, seconds: float, echo: Callable[[str], None]) -> None
     for kind, parts in footprint_record(report).get("footprint", {}).items():
         limit = parts["limit"]
         echo(f"{parts['bytes']} bytes of {MEMORIES[kind]}" + (f", of {limit}" if limit is not None else ""))
+    caches = report.get("caches")
+    if caches is not None and caches["error"] is not None:
+        from ..driver.caches import cache_error_sentence
+        from ..driver.precision import PrecisionError
+
+        echo(cache_error_sentence(caches["dtype"], PrecisionError(**caches["error"])))
     reduced = report.get("precision")
     if reduced is not None and reduced["error"] is not None:
         from ..driver.precision import PrecisionError

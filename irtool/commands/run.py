@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import param_types
+from .cache_option import cache_option, with_cache_dtype
 from .comparing import evaluate_in_double, report_comparison
 from .compiler_options import (
     board_option,
@@ -82,6 +83,7 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
 )
 @image_options
 @state_option
+@cache_option
 @click.option(
     "--steps",
     type=click.IntRange(1),
@@ -169,6 +171,7 @@ def command(
     entry: str,
     param_facts: ParamFacts,
     image: ImageRule,
+    cache_dtype: str | None,
     steps: int,
     seed: int,
     random: bool,
@@ -220,15 +223,14 @@ def command(
     if cache and via != "interp" and not (compare or verbose or chosen.instruments):
         session = _session(via, entry, level, chosen, (), compiling, is_cached=True)
         compiling = replace(compiling, session=session)
-        if precision.is_exact and not (steps > 1 or states_file or checks.dump_values):
+        if precision.is_exact and not (cache_dtype or steps > 1 or states_file or checks.dump_values):
             key = key_of_run(session, file, param_facts, entry, missing_constants, seed, chosen.passes)
         if (earlier := find_earlier(session, key, param_facts)) is not None:
             return _run_earlier(earlier, repeat, quiet, output, by_name, checks)
     read = read_entry_module(file, param_facts, entry, missing_constants, seed)
-    module = before = read.module
-    if chosen.passes:
-        module = _transformed(module, entry, chosen, level)
-    exact = module
+    before = read.module
+    own_caches = _transformed(before, entry, chosen, level)
+    module = exact = with_cache_dtype(own_caches, entry, cache_dtype, opt_level=level, **chosen.context)
     machine = machine_of(compare or [via], compiling.options)
     lowered = precision.lower(module, entry, read.param_facts.names, machine, opt_level=level, **chosen.context)
     module = lowered.module
@@ -259,6 +261,7 @@ def command(
     checks.dump(module, entry, values)
     leaves = value_leaves(first)
     checks.rank(leaves)
+    _show_cache_error("" if quiet else cache_dtype, own_caches, exact, entry)
     if not precision.is_exact and not quiet:
         _show_error(precision, lowered, evaluate_rows(exact, rows, entry), first, bool(missing))
     if compare:
@@ -286,6 +289,20 @@ def _show_error(precision: PrecisionChoice, lowered: Lowered, exact: Any, result
     click.echo(error_line(precision.name, error, lowered.calibrated, "random inputs" if is_random else ""))
     if is_too_low(error.snr):
         say_warning(low_ratio_sentence(error.snr, lowered.worst()), LowRatio)
+
+
+def _show_cache_error(dtype: str | None, exact: Module, module: Module, entry: str) -> None:
+    """Prints the error of caches in another dtype, and a warning if it is too large; nothing without a dtype."""
+    if not dtype:
+        return
+    from ..driver.caches import cache_error_sentence, measure_cache_error
+    from ..driver.mistakes import LowRatio
+    from ..driver.precision import is_too_low, low_ratio_sentence
+
+    error = measure_cache_error(exact, module, entry)
+    click.echo(cache_error_sentence(dtype, error))
+    if is_too_low(error.snr):
+        say_warning(low_ratio_sentence(error.snr, ()), LowRatio)
 
 
 def _compiling(
@@ -322,7 +339,9 @@ class _Compiling:
 
 
 def _transformed(module: Module, entry: str, chosen: PassChoice, level: int) -> Module:
-    """The module after `--passes`, in which the entry must still be."""
+    """The module after `--passes`, if there are any, in which the entry must still be."""
+    if not chosen.passes:
+        return module
     from ..diagnostics import IrError
     from ..driver.mistakes import NoSuchEntry
     from ..passes import run_passes

@@ -105,6 +105,8 @@ def build(module: Module | Expr, options: BuildOptions) -> Artifact:
         dims: the same for dimensions that have names in the model, as `import` and `from_onnx` keep them: `{"seq": "<=512"}`.
         states: inputs that stay in the memory of an instance, by name, each with the name of the output that is its value in the next
             step: `{"h": "h_out"}`; `"auto"`: the pairs that `irtool info` lists. An output without a name in the model is `out`, or `out1` by its number. See `Artifact.instance`.
+        cache_dtype: `float16`, `bfloat16`, `float32` or `int8`: caches, states to which steps add rows, are kept so; `int8`: with a scale
+            for each row of a head. Empty: as the model has them.
         cache: look for the same build in the user's cache, and keep this one there.
         precision: `bfloat16` or `float16`: operands of products are rounded to it, sums and what is between products stay in
             float32, and so do inputs and results, and layers that the processor does not compute faster, unless

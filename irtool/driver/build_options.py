@@ -72,6 +72,7 @@ class BuildOptions:
     shapes: Mapping[str, Sequence[int | str]] | None = None
     dims: Mapping[str, int | str] | None = None
     states: Mapping[str, str] | str | None = None
+    cache_dtype: str = ""
     cache: bool = False
     precision: str = "float32"
     calibration: Calibration | None = None
@@ -111,6 +112,7 @@ class BuildOptions:
             kernel=self.kernel,
             schedule=self.schedule,
             precision=self.precision,
+            cache_dtype=self.cache_dtype,
         )
         return with_table(options, self.tuned)
 

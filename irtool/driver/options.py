@@ -14,6 +14,7 @@ from ..ir.tvm_target_kinds import KINDS
 from ..passes.core.context import PassContext
 from ..passes.core.tvm_options import notes_on
 from ..tir.vector_target import SIZES, USUAL
+from .caches import check_cache_dtype
 from .precision import EXACT, precision_passes
 
 TIR = "tir"
@@ -33,7 +34,8 @@ class Options:
     `backend` has its own flags; `target` is what passes are told; `sizes` are what the processor is said to have, see
     `irtool.tir.vector_target.SIZES`. `config` has the keys and values of the pass context,
     sorted by key. `schedule` is a text of schedules made by hand, see `irtool.schedule.scripts.script`. `tuned` has choices that were
-    measured, by stage, see `irtool.schedule.scripts.tuned`. `precision` is that of products, see `irtool.driver.precision`. `kernel`: of
+    measured, by stage, see `irtool.schedule.scripts.tuned`. `precision` is that of products, see `irtool.driver.precision`;
+    `cache_dtype` that of caches, empty for the model's, see `irtool.driver.caches`. `kernel`: of
     a text, only the kernels whose names have a match of this regular expression.
     """
 
@@ -52,11 +54,13 @@ class Options:
     schedule: str = ""
     tuned: tuple[tuple[str, str], ...] = ()
     precision: str = EXACT
+    cache_dtype: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What the choice of the backend has to say."""
 
     def __post_init__(self) -> None:
-        precision_passes(self.precision)  # refuses unknown outputs
+        precision_passes(self.precision)  # refuses unknown ones
+        check_cache_dtype(self.cache_dtype)
         backend = self.backend
         if not self.emit:
             object.__setattr__(self, "emit", default_emit(backend))

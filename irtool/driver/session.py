@@ -15,6 +15,7 @@ from ..gc_tuning import rare_collections
 from ..ir import Expr, Module
 from ..symbolic_int import Undecided
 from .artifact import Artifact
+from .caches import convert_caches, measure_cache_error
 from .mistakes import LowRatio
 from .options import TEXTS, Options
 from .outputs import Content, Emission, write_files
@@ -167,6 +168,12 @@ class Session:
         source = settle_waiting(require_types(source, options.entries), options.entries[0])
         if build_input.passes:
             source = _transform(source, build_input.passes, options, self.instruments)
+        own_caches = source
+        if options.cache_dtype:
+            source = convert_caches(
+                source, options.cache_dtype, lambda m, passes: _transform(m, passes, options, self.instruments)
+            )
+        converted = source
         if has_states(source, options.entries):
             may_wait = False
             source = with_state_lengths(require_types(source, options.entries), options.entries[0])
@@ -186,6 +193,12 @@ class Session:
         emission = self._files(source, module, work, may_wait)
         if isinstance(emission, Artifact):
             return emission
+        if options.cache_dtype:
+            emission.report["caches"] = {"dtype": options.cache_dtype, "error": None}
+            if self.measures and emission.failure is None and not is_dynamic(source):
+                cache_error = measure_cache_error(own_caches, converted, options.entries[0])
+                emission.report["caches"]["error"] = asdict(cache_error)
+                emission.notes = (*emission.notes, *_low_ratio(cache_error.snr, ()))
         if options.precision != EXACT:
             measured = None
             if self.measures and emission.failure is None and not is_dynamic(source):
@@ -259,10 +272,14 @@ def _precision_fields(lowered: Lowered) -> dict[str, Any]:
 def _measured(exact: Module, lowered: Lowered, entry: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The error of a lower precision for the report, and warnings about a large one."""
     error = measure_error(exact, lowered.module, entry, lowered.samples)
-    if not is_too_low(error.snr):
-        return asdict(error), ()
-    warning = Diagnostic(low_ratio_sentence(error.snr, lowered.worst()), level="warning", code=LowRatio)
-    return asdict(error), (str(warning),)
+    return asdict(error), _low_ratio(error.snr, lowered.worst() if is_too_low(error.snr) else ())
+
+
+def _low_ratio(snr: float, worst: Sequence[tuple[str, float]]) -> tuple[str, ...]:
+    """The warning about a ratio that is too low; none about another one."""
+    if not is_too_low(snr):
+        return ()
+    return (str(Diagnostic(low_ratio_sentence(snr, worst), level="warning", code=LowRatio)),)
 
 
 def _transform(
@@ -373,7 +390,7 @@ def _key(build_input: BuildInput, options: Options, measures: bool) -> str:
         options.backend.name,
     )
     key.add(options.backend.identity())
-    if measures and options.precision != EXACT:
+    if measures and (options.precision != EXACT or options.cache_dtype):
         key.add("measures")
     if build_input.passes:
         from ..passes.core.resolve import resolve

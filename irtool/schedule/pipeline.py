@@ -143,7 +143,7 @@ def _drop_constants(program: Program, target: VectorTarget) -> None:
 SCHEDULE: tuple[ProgramStage, ...] = (
     ProgramStage(
         "ReadPackedWeights",
-        "unpacks weights of few bits where they are read; runs first, so that all other stages see the packed ones",
+        "unpacks weights and states of few bits where they are read; runs first, so that all other stages see the packed ones",
         read_packed_weights,
         once=True,
     ),

@@ -174,6 +174,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
      0, ("not out:kernel",)),
     ("bench open.relay --entry f --shape x=2,3 --dtype x=float32 --inputs open.npz --time 0.001 --rounds 1 --no-interp --no-kernels "
      "--runner env", 0, ("out:compiled",)),
+    ("bench cache.onnxtxt --state auto --cache-dtype int8 --time 0.001 --rounds 1 --no-interp --no-kernels", 0, ("out:compiled",)),
     ("bench state.relay --state h=out1 --time 0.001 --rounds 1 --no-interp --no-kernels", 0, ("out:compiled",)),
     ("bench net.relay --precision int8 --calibrate x.npz --params w.npz --time 0.001 --rounds 1 --no-interp --no-kernels", 0,
      ("out:compiled",)),
@@ -208,6 +209,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build model.onnxtxt --dim n=2 --value k=1, --prelude -o out --name n10 --emit c", 0, ("out/n10.h:n10_run",)),
     ("build state.relay --state h=out1 -o out --name n12 --emit c", 0, ("out/n12.h:int n12_step(struct n12_net *net",)),
     ("build cache.onnxtxt --state auto -o out --name n13 --emit c", 0, ("out/n13.h:float past[18]",)),
+    ("build cache.onnxtxt --state auto --cache-dtype bfloat16 -o out --name n14 --emit c", 0, ("out/n14.h:uint16_t past[18]", "out:caches in bfloat16: error")),
     ("cache", 0, ("out:irtool/builds",)),
     ("cache list --older-than 30 --json", 0, ('out:"builds"',)),
     ("cache clear --older-than 30", 0, ("out:removed",)),
@@ -323,6 +325,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("run net.relay --via interp --entry main --inputs x.npz --params w.npz --expect want.npz --rtol 0.001 --atol 0.001 --ulp 4 --top 2 "
      "--labels names.txt --dump-values values --repeat 2 -o out.npz -v", 0,
      ("out:agree with want.npz", "out:row 1:", "values/0000.nn.dense.npy:", "out.npz:")),
+    ("run cache.onnxtxt --state auto --cache-dtype int8 --steps 3 --compare interp,c", 0, ("out:caches in int8: error", "out:interp and c agree")),
+    ("run state.relay --state h=out1 --cache-dtype int8", 1, ("err:no state is a cache",)),
     ("run state.relay --state h=out1 --steps 3 --compare interp,c --save-states state.npz", 0, ("out:interp and c agree", "state.npz:h")),
     ("run net.relay --save-states state.npz", 2, ("err:--save-states is for networks with states",)),
     ("run state.relay --state h=out1 --save-states state.txt", 2, ("err:--save-states writes an .npz file",)),

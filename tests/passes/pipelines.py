@@ -13,6 +13,7 @@ OPTIONS = {
     ],
     "Conv2dToSparse2": ["{layout=NHWC kernel_size=1 blocksize=[1, 1] sparsity_threshold=0.0}"],
     "ChangeBatch": ['{data={"x": 0} batch_size=3}'],
+    "ConvertCaches": ["{dtype=bfloat16}", "{dtype=int8}"],
     "ConvertLayout": [
         '{desired_layouts={"nn.conv2d": ["NHWC", "default"]}}',
         '{desired_layouts={"nn.conv2d": ["NHWC", "OHWI"], "nn.max_pool2d": ["NHWC"]}}',
@@ -66,6 +67,7 @@ pass, behind it, gives the results of the program before.
 """
 
 REFUSES = {
+    "ConvertCaches": "most programs have no states",
     "Defunctionalization": "functions bound by let",
     "InlineCompilerFunctionsBoundTo": "functions that there are not: some programs have nothing for the target",
     "LowerTE": "control flow in primitive functions",

@@ -133,6 +133,13 @@ CASES = [
         main("nn.conv2d(%x, %w, channels=4, kernel_size=[3, 3])", IMAGE),
         "no default kernel layout of nn.conv2d for CHWN data",
     ),
+    ("ConvertCaches{dtype=int4}", main("%x", "%x: Tensor[(3), float32]"), "dtype of ConvertCaches is"),
+    ("ConvertCaches{dtype=int8}", main("%x", "%x: Tensor[(3), float32]"), "there are no states"),
+    (
+        "ConvertCaches{dtype=int8}",
+        main("(concatenate((%x, %x), axis=0),)", "%x: Tensor[(3), float32], state_outputs=[0]"),
+        "%x cannot be in int8: its rows change along the last axis",
+    ),
     ("ReadTokens", "def @other(%x: float32) { %x }", "no @main that reads tokens"),
     ("ReadTokens{tokens=x}", main("%x.0", "%x: (Tensor[(1, 3), int64],)"), "%x is no tensor"),
     ("ReadTokens{tokens=x}", main("%x", "%x: Tensor[(1, 3), float32]"), "%x is no row of tokens"),

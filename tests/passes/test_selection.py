@@ -61,6 +61,7 @@ def values(seed: int) -> Any:
 
 
 REFUSES = {
+    "ConvertCaches": "modules without states",
     "Defunctionalization": "references",
     "FirstOrderGradient": "references",
     "InlineCompilerFunctionsBoundTo": "functions that there are not",

@@ -1,4 +1,4 @@
-"""Weights that are stored smaller than they are read, unpacked where they are read.
+"""Weights and states that are stored smaller than they are read, unpacked where they are read.
 
     for n, k: w[n, k] = float32(bits(data[n, k // 2], k % 2)) * scale[n, k // 32]
     for m, n: for k: acc += x[m, k] * w[n, k]
@@ -6,19 +6,20 @@
     ⇒   for m, n: for k_b, k_j, k_p: acc += x[m, 32*k_b + 2*k_j + k_p] * float32(bits(data[n, 16*k_b + k_j], k_p)) * scale[n, k_b]
 
 The unpacked tensor would take several times the memory, and reading it several times the time. The axes of sums that the indices divide are split,
-so that all indices are sums of loops again: layouts and strategies see operands like any others.
+so that all indices are sums of loops again: layouts and strategies see operands like any others. A state may be a cache that grows with each step:
+what is read of it is read as it lies in memory, in 16 bits or in 8 bits with scales.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from ...tir.dtypes import is_int, itemsize
-from ...tir.expr import QUOTIENTS, Binary, Const, Var, post_order
+from ...tir.expr import QUOTIENTS, Binary, Const, Expr, Load, Var, post_order
 from ...tir.forms import AnyForm, Map, Reduction, Steps, buffers_read, rewrite_loads, with_buffers
 from ...tir.kernel import Kernel
-from ...tir.program import CONSTANT, TEMP, Program, RunKernel
+from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot
 from ...tir.stmt import Store
 from ...tir.vector_target import VectorTarget
 from ..core.affine import simplifier
@@ -32,21 +33,22 @@ Changed = dict[tuple[Kernel, Kernel, tuple[int, ...]], Kernel]
 
 
 def read_packed_weights(program: Program, target: VectorTarget) -> None:
-    """Makes kernels unpack the weights that they read, and removes the steps that unpack weights for nothing else."""
+    """Makes kernels unpack the weights and states that they read, and removes the steps that unpack these for nothing else."""
     changed: Changed = {}
-    rewrite_step_lists(program, lambda body, mentions: _unpack_in_readers(body, mentions, changed))
+    states = {x.resolve() for f in program.functions.values() for s in f.states for x in (s.slot, s.next)}
+    rewrite_step_lists(program, lambda body, mentions: _unpack_in_readers(body, mentions, changed, states))
 
 
-def _unpack_in_readers(body: list, mentions: Mentions, changed: Changed) -> None:
+def _unpack_in_readers(body: list, mentions: Mentions, changed: Changed, states: Container[Slot]) -> None:
     for unpacking in [s for s in body if isinstance(s, RunKernel)]:
-        store = _unpacked(unpacking)
+        store = _unpacked(unpacking, states)
         slot = unpacking.outputs[0].resolve() if store is not None else None
         if store is None or slot is None or slot.kind != TEMP:
             continue
         readers = [s for s in body if isinstance(s, RunKernel) and any(x.resolve() is slot for x in s.inputs)]
         for s in readers:
             numbers = tuple(n for n, x in enumerate(s.inputs) if x.resolve() is slot)
-            if not _may_unpack(s.kernel, numbers, store):
+            if not _may_unpack(s.kernel, numbers, store) or not _are_unchanged(body, unpacking, s):
                 continue
             key = s.kernel, unpacking.kernel, numbers
             if key not in changed:
@@ -60,8 +62,8 @@ def _unpack_in_readers(body: list, mentions: Mentions, changed: Changed) -> None
             body.remove(unpacking)
 
 
-def _unpacked(s: RunKernel) -> Store | None:
-    """The store of a step that makes a larger tensor of constants, some of which are bytes; None for other steps."""
+def _unpacked(s: RunKernel, states: Container[Slot]) -> Store | None:
+    """The store of a step that makes a larger tensor of constants, some of which are bytes, or of states; None for other steps."""
     k = s.kernel
     if k.finished or len(k.stages) != 1 or len(s.outputs) != 1 or not s.inputs:
         return None
@@ -69,10 +71,27 @@ def _unpacked(s: RunKernel) -> Store | None:
     if not isinstance(form, Map) or not form.stores or not writes_whole(form):
         return None
     slots = [x.resolve() for x in s.inputs]
+    (store,) = form.stores[:1]
+    if all(x in states for x in slots):
+        return store if _widens(store.value) else None
     if any(x.kind != CONSTANT for x in slots) or sum(x.nbytes for x in slots) >= s.outputs[0].resolve().nbytes:
         return None
     is_packed = any(is_int(b.dtype) and itemsize(b.dtype) == 1 for b in k.inputs)
-    return form.stores[0] if is_packed else None
+    return store if is_packed else None
+
+
+def _widens(value: Expr) -> bool:
+    """True for elements of which each is one element in fewer bits, with a scale or without."""
+    loads = [e for e in post_order(value) if isinstance(e, Load)]
+    narrow = [e for e in loads if itemsize(e.dtype) < itemsize(value.dtype)]
+    return len(narrow) == 1 and len(loads) <= 2
+
+
+def _are_unchanged(body: list, unpacking: RunKernel, reader: RunKernel) -> bool:
+    """True if no step between these two writes an input of the first one."""
+    sources = {x.resolve() for x in unpacking.inputs}
+    between = body[body.index(unpacking) + 1 : body.index(reader)]
+    return not any(x.resolve() in sources for s in between for x in s.writes)
 
 
 def _may_unpack(k: Kernel, numbers: Sequence[int], store: Store) -> bool:
