@@ -101,7 +101,8 @@ def quantize_weights(
     """
     options = options or WeightOptions()
     options.check()
-    prepared = run_passes(prepare(module, params, entry), "InferType")
+    # Scales of normalizations that prepare has moved into weights go back: packed weights with a factor are in blocks no more.
+    prepared = run_passes(prepare(module, params, entry), "UnfoldScaleAxis,InferType", opt_level=3)
     function = prepared.functions[entry]
     assert isinstance(function, Function)
     rounding = _Rounding(function, options)

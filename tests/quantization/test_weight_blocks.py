@@ -214,3 +214,34 @@ def test_the_command(tmp_path: Path) -> None:
     wrong += ["--weights int4 --activations uint8", "--weights packed --activations int8 --block 16"]
     for options in wrong:
         assert command("quantize", *source, *options.split())[0] == 2
+
+
+def test_scales_of_normalizations_leave_packed_weights_packed() -> None:
+    """The scale of a normalization may go into weights; weights in blocks would be in blocks no more."""
+    x = Var("x", TensorType((3, 32), "float32"))
+    scale = Constant(RNG.uniform(0.5, 2, 32).astype("float32"))
+    normalized = call(
+        "multiply",
+        call("divide", x, call("sqrt", call("mean", call("multiply", x, x), axis=[1], keepdims=True))),
+        scale,
+    )
+    weights = [rounded(RNG.standard_normal((8, 32)).astype("float32"), "int4", 16) for _ in "ab"]
+    zero = Constant(np.asarray(0, "int32"))
+    layers = [
+        call(
+            "nn.dense",
+            normalized,
+            call("qnn.dequantize_blocks", Constant(w, "int4"), Constant(s), zero, axis=1, block_size=16),
+            units=8,
+        )
+        for w, s in weights
+    ]
+    module = irtool.infer_types(Module({"main": Function((x,), Tuple(tuple(layers)))}))
+    result, params, report = quantize_weights(module, options=WeightOptions("", activations="int8"))
+    text = irtool.to_text(result)
+    assert text.count("qnn.dense_blocks") == 2 and text.count("qnn.quantize_blocks") == 1 and not report.left
+    data = RNG.standard_normal((3, 32)).astype("float32")
+    for exact, actual in zip(
+        irtool.evaluate(module, [data]), irtool.evaluate(result, {"x": data, **params}), strict=True
+    ):
+        np.testing.assert_allclose(actual, exact, rtol=0.1, atol=0.3)
