@@ -218,3 +218,34 @@ def test_quotients_that_are_the_same_for_all_lengths_are_numbers() -> None:
     assert type((short + 47) // 16) is int and (short + 47) // 16 == 3
     assert isinstance((short + 14) // 16, SymbolicInt)  # 0 for a single one
     assert type((16 - short) // 16) is int and (16 - short) // 16 == 0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_formulas_of_a_sum_of_lengths_have_the_signs_of_all_sums(seed: int) -> None:
+    """With so many combinations of lengths that they are not tried one by one, as those of a cache's rows before a step and of the step."""
+    rng = random.Random(seed)
+    past, n = Symbol("past", 0, rng.choice((700, 4095))), Symbol("n", 1, rng.choice((128, 256)))
+    rows = extent_of(past) + extent_of(n)
+    size, times = rng.choice((4, 8, 16, 48)), rng.choice((2, 3, 5))
+    a, b = rng.randrange(-2, 3), rng.randrange(-2, 3)
+    formula = size * (rows // size) - size * times * (rows // (size * times)) * rng.choice((0, 1)) + a * rows + b
+    sums = np.arange(1, past.high + n.high + 1)
+    values = formula.at({past: sums - 1, n: 1}) if isinstance(formula, SymbolicInt) else np.full(1, formula)
+    for zero in (0, int(values.min()), int(values.max()), int(values[0])):
+        for compare in (operator.lt, operator.le, operator.ge, operator.gt):
+            outcomes = set(compare(values, zero).tolist())
+            if len(outcomes) == 1:
+                assert compare(formula, zero) == outcomes.pop()
+            else:
+                with pytest.raises(Undecided):
+                    compare(formula, zero)
+    assert bound(formula) == values.max()
+
+
+def test_formulas_of_other_combinations_of_lengths_keep_their_limits() -> None:
+    past, n = (extent_of(Symbol(name, 1, 1000)) for name in ("past", "n"))
+    assert 2 * past + n >= 3 and past * n >= 1 and (past + n) * n + past >= 1
+    with pytest.raises(Undecided):
+        bool((past - n) >= 0)
+    with pytest.raises(Undecided):
+        bool(((2 * past + n) // 4 * 4 - (past + n) // 4 * 4) >= 1)

@@ -10,6 +10,7 @@ from ..deferred import np
 from .formulas import Formula, Quotient, at_typical, is_known, is_open, key_of
 from .intervals import interval
 from .periods import EXACT, signs_by_remainder
+from .sums_of_lengths import of_one_length
 from .symbols import Symbol
 
 MOST_POINTS: Final = 1 << 16
@@ -42,6 +43,8 @@ def _signs_below(a: Formula, b: int) -> frozenset[int]:
     assert isinstance(moving, Formula)
     zero = b - constant
     low, high = (x - zero for x in interval(moving))
+    if low <= 0 <= high and count_points(a.symbols()) > MOST_POINTS and (one := of_one_length(moving)) is not None:
+        return signs_of_difference(one, zero)
     if low > 0 or high < 0 or max(-low, high) >= EXACT or count_points(a.symbols()) > MOST_POINTS:
         possible = {s for s, is_possible in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if is_possible}
         whole = moving - zero
@@ -84,6 +87,8 @@ def bound(value: int) -> int:
     moving = value - constant
     assert isinstance(moving, Formula)
     if count_points(value.symbols()) > MOST_POINTS:
+        if (one := of_one_length(moving)) is not None:
+            return bound(one) + constant
         return math.floor(interval(moving)[1]) + constant
     return _extremes(moving)[1] + constant
 
