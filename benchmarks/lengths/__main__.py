@@ -78,16 +78,16 @@ def main() -> None:
     chosen = options.only.split(",") if options.only else list(NETWORKS)
     if unknown := [n for n in chosen if n not in NETWORKS]:
         parser.error(f"unknown network {unknown[0]}; there are {', '.join(NETWORKS)}")
-    kept = read_json(options.rows) if options.rows else {}
+    measured = read_json(options.rows) if options.rows else {}
     rows = []
     for name, threads in product(chosen, map(int, options.threads.split(","))):
         key = f"{name}, {threads}"
-        if key not in kept:
+        if key not in measured:
             row = _measured(name, NETWORKS[name], threads, options.seconds, options.pinned)
-            kept[key] = asdict(row)
+            measured[key] = asdict(row)
             if options.rows:
-                write_json(options.rows, kept)
-        rows.append(Row(**kept[key]))
+                write_json(options.rows, measured)
+        rows.append(Row(**measured[key]))
     text = _page(rows)
     print(text)
     if options.write:
