@@ -5,7 +5,7 @@ STAMP = .venv/.installed
 # Tests start the command hundreds of times; without bytecode each start compiles all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick test-all test-peers docs pages check format bench compare compare-dynamic compare-training compare-small compare-web compare-operators ablation models fuzz mutants clean
+.PHONY: run test quick test-all test-peers docs pages check format bench compare compare-dynamic compare-training compare-small certification compare-web compare-operators ablation models fuzz mutants clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
@@ -81,6 +81,10 @@ compare-training: $(STAMP)-compare
 compare-small: $(STAMP)
 	test -d build/CMSIS-NN || git clone --depth 1 https://github.com/ARM-software/CMSIS-NN build/CMSIS-NN
 	$(BIN)/python -m benchmarks.small_devices --cmsis build/CMSIS-NN --write $(ARGS)
+
+# Findings of MISRA C:2012 and alarms of Frama-C for C of --profile=certifiable; Debian's cppcheck and frama-c-base, 20 minutes.
+certification: $(STAMP)
+	$(BIN)/python -m benchmarks.certification --eva --write $(ARGS)
 
 # Networks in WebAssembly beside onnxruntime-web in Node, with one thread: writes docs/compare_web.md. Ten minutes; needs Node and npm.
 compare-web: $(STAMP)-compare

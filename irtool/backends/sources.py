@@ -137,6 +137,7 @@ class Request:
         folder: an empty folder in which `emit` may begin the work of `build`; None: it writes only.
         resources: resources to release if the build ends early.
         object_cache: a folder of object files that builds share; None: they share nothing.
+        model_digest: gives the SHA-256 of the module as text, with its weights.
     """
 
     name: str
@@ -145,6 +146,7 @@ class Request:
     folder: Path | None = None
     resources: ExitStack = field(default_factory=ExitStack)
     object_cache: Path | None = None
+    model_digest: Callable[[], str] = str
 
 
 @dataclass

@@ -163,6 +163,14 @@ flag_options = grouped(
         "--constant-pools-size-hint-bytes", default=None, metavar="NAME:BYTES,…", help="Sizes of constant pools."
     ),
     click.option(
+        "--profile",
+        type=click.Choice(["optimised", "certifiable"]),
+        default=None,
+        show_default="optimised",
+        help="Fast code, or C for certification: scalar, by MISRA C:2012, with static bounds, flow facts (NAME.ffx) and a traceability "
+        "matrix (NAME_trace.json).",
+    ),
+    click.option(
         "--ram-limit",
         default=None,
         metavar="BYTES",

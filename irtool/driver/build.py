@@ -97,6 +97,7 @@ def build(module: Module | Expr, options: BuildOptions) -> Artifact:
         bindings: `hpp`, `f90`, `rs`, or several: also wrappers for C++, Fortran and Rust, `NAME.hpp`, …; see docs/calling.md.
         board: the name of a board (`irtool boards`), or the path of a file that describes one: its processor and compiler; with the C come
             start-up code, a linker script and a Makefile. `emit` is `c`, unless it is said, or `exe`: `Artifact.run` runs that in its emulator.
+        profile: `"certifiable"`: scalar C with static bounds by MISRA C:2012, and evidence beside it (docs/certification.md).
         ram_limit, flash_limit: bytes, or a text such as `"64K"`, that the network may take at most; by default the board's.
         flags: further flags of the backend by name, for one that has others.
         inputs: names of the parameters that are no weights; where given, every other one needs a value in `params`.

@@ -31,6 +31,7 @@ _FLAGS = (
     "build_file",
     "bindings",
     "board",
+    "profile",
     "ram_limit",
     "flash_limit",
 )
@@ -65,6 +66,7 @@ class BuildOptions:
     build_file: str | Sequence[str] | None = None
     bindings: str | Sequence[str] | None = None
     board: str | None = None
+    profile: str | None = None
     ram_limit: str | int | None = None
     flash_limit: str | int | None = None
     flags: Mapping[str, Any] | None = None

@@ -77,7 +77,7 @@ def emit_files(
     lowered = time.perf_counter()
     with ExitStack() as resources:
         samples = partial(_samples, source, without_weights, options.entries[0])
-        request = Request(name, options.emit, samples, scratch, resources, object_cache)
+        request = Request(name, options.emit, samples, scratch, resources, object_cache, partial(_model_digest, source))
         sources = backend.emit(program, request)
         notes = (*notes, *notes_on_size(program, sources))
         emission = Emission(
@@ -110,6 +110,12 @@ def emit_files(
     emission.report["storage"] = storage_report(prepared, options.entries)
     emission.report["seconds"] = {"lower": lowered - start, "compile": time.perf_counter() - lowered}
     return emission
+
+
+def _model_digest(module: Module) -> str:
+    from ..printer import to_text
+
+    return hashlib.sha256(to_text(module).encode()).hexdigest()
 
 
 def _program_text(program: Program, options: Options) -> str:

@@ -21,3 +21,20 @@ def @main(%x: Tensor[(64, 64), float32]) {
 }
 """
     command = "build --emit=c --workspace-pools=sram --workspace-pools-size-hint-bytes=sram:4096 --no-cache -o %t %s"
+
+
+@code("E0607")
+class NotCertifiable(Code):
+    """A program that cannot keep the rules of `--profile=certifiable`.
+
+    Each loop has a static bound there, no function calls itself, and memory is static: loops and recursion of the network, loops whose
+    condition the data decides, lengths that the run decides, data types and references, and states are refused.
+    """
+
+    example = """\
+#[version = "0.0.5"]
+def @main(%x: int32) -> int32 {
+  if (less(%x, 0)) { 0 } else { @main(subtract(%x, 1)) }
+}
+"""
+    command = "build --emit=c --profile=certifiable --no-cache -o %t %s"

@@ -158,6 +158,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
      ("board/Makefile:b1.elf", "board/board.ld:LENGTH = 65536", "board/b1_test.c:main", "out:bytes of RAM, of 32768")),
     ("build net.relay --board host.toml -o board --name b2 --ram-limit 16", 1, ("err:bytes of RAM, ", "err:more than the 16 that --ram-limit allows")),
     ("build net.relay --board host.toml -o board --flash-limit many", 2, ("err:flash_limit='many' is no number of bytes",)),
+    ("build net.relay --profile certifiable --emit c -o safe --name net -q", 0, ("safe/net.ffx:maxcount", "safe/net_trace.json:model_sha256", "safe/net.c:loop bound")),
+    ("build net.relay --profile certifiable --openmp -o safe", 2, ("err:profile=certifiable has no place for openmp",)),
     ("build net.relay --board host.toml --emit so -o board", 2, ("err:emit=so is for an operating system",)),
     ("info net.relay --params w.npz --memory --board host.toml", 0, ("out:RAM of host: ", "out:constants  ")),
     ("info net.relay --board host.toml", 2, ("err:--board goes with --memory",)),

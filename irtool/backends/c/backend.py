@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, companion_prefix, split_words
 from ..toolchain.levels import LEVELS, PORTABLE, ProcessorLevel, find_levels
 from ..toolchain.processor import processor_count, processor_name, processor_numbers, thread_count
-from .banner import LICENCE, Origin
+from .banner import LICENCE, Origin, without_folder
 from .bindings import BINDINGS
 from .bindings.network import BoundNetwork, check_bound, type_text
 from .build_file import KINDS, write_build_file
@@ -133,6 +134,12 @@ class C(Backend):
         "",
         "board, by its name (`irtool boards`) or a file: its processor and compiler, start-up code, linker script, Makefile",
     )
+    profile: str = flag(
+        "optimised",
+        "fast code, or C for certification: scalar, with static bounds, by MISRA C:2012 (implies vector=none, math=strict and weights=split), "
+        "with flow facts NAME.ffx and a traceability matrix NAME_trace.json",
+        ("optimised", "certifiable"),
+    )
     ram_limit: str = flag("", "bytes of RAM that the network may take, such as 64K; default: the board's")
     flash_limit: str = flag("", "bytes of flash for code and constants, such as 256K; default: the board's")
 
@@ -141,6 +148,7 @@ class C(Backend):
 
     def check(self, entries: Sequence[str], emit: str) -> None:
         self._check_board(emit)
+        self._check_profile(emit)
         self._limits()
         if self.build_file and emit == "mlf":
             raise UsageError("an archive has no build file: build_file has no meaning with emit=mlf")
@@ -157,6 +165,28 @@ class C(Backend):
             raise UsageError(f"a pool is for constants or for the workspace: {min(both).lower()} is among both")
         if self.constant_pools and self.weights == "file":
             raise UsageError("weights in a file are in no pool: with --constant-pools, use --weights=inline or split")
+
+    def _check_profile(self, emit: str) -> None:
+        """Raises UsageError for flags that C for certification has no place for."""
+        if not self._is_certifiable:
+            return
+        excluded = {
+            "openmp": self.openmp,
+            "api=tvm": self.api == "tvm",
+            "weights=file": self.weights == "file",
+            "workspace_pools": bool(self.workspace_pools),
+            "emit=mlf": emit == "mlf",
+            f"mcpu={self.mcpu}": "," in self.mcpu,
+        }
+        for what, is_so in excluded.items():
+            if is_so:
+                raise UsageError(
+                    f"profile=certifiable has no place for {what}", help="docs/certification.md has its rules"
+                )
+
+    @property
+    def _is_certifiable(self) -> bool:
+        return self.profile == "certifiable"
 
     def _check_board(self, emit: str) -> None:
         """Raises UsageError for outputs and flags of operating systems, ToolError for a missing compiler."""
@@ -196,6 +226,8 @@ class C(Backend):
         """The C compiler, with the options of this build."""
         more = split_words(self.cflags, "the compiler's flags")
         board = self._board
+        if self._is_certifiable:  # loops stay as they are written
+            more = ["-O2", "-fno-tree-vectorize", *more]
         if board is not None:
             more = [*board.flags, *more]
         if self.sanitize:
@@ -228,6 +260,12 @@ class C(Backend):
 
     def fitted(self, emit: str) -> C:
         """The backend for an output; users compile sources for unknown machines."""
+        if self._is_certifiable and (self.vector, self.math) != ("none", "strict"):
+            weights = "split" if self.weights == "auto" else self.weights
+            mcpu = "none" if not self.mcpu and not self.board and emit == "c" else self.mcpu
+            has_test = self.testbench or emit == "c"
+            plain = replace(self, vector="none", math="strict", weights=weights, mcpu=mcpu, testbench=has_test)
+            return plain.fitted(emit)
         board = self._board
         if board is not None:
             has_test = self.testbench or emit == "c"
@@ -316,6 +354,7 @@ class C(Backend):
             threads=self.openmp,
             unit_done=lambda unit, text: objects.add(unit, text.encode()) if objects is not None else None,
             constant_pools=self._constant_pools(),
+            certifiable=self._is_certifiable,
         )
         return write_program(program, name, options, folder)
 
@@ -338,8 +377,9 @@ class C(Backend):
             self._refuse_bounds(request.emit, entry)
         files: dict[str, list[Any] | Path] = {f"{name}.h": [text.header.encode()], f"{name}.c": [text.source.encode()]}
         weights = f"{name}.bin" if text.weights else ""
-        if text.constants:
-            files[f"{name}_weights.c"] = [text.constants.encode()]
+        weight_files = {f"{name}_weights.c": text.constants, f"{name}_weights.h": text.declarations}
+        files |= {file: [content.encode()] for file, content in weight_files.items() if content}
+        files |= self._evidence(program, request, text)
         if weights:
             files[weights] = text.weights
         for kind in self.build_file:
@@ -384,6 +424,30 @@ class C(Backend):
             objects,
             () if board is None else notes_on_floats(board, program),
         )
+
+    def _evidence(self, program: Program, request: Request, text: CText) -> dict[str, list[Any]]:
+        """Flow facts and the traceability matrix of C for certification."""
+        if not self._is_certifiable:
+            return {}
+        from .certifiable.evidence import flow_facts, traceability
+
+        name = request.name
+        sources = {f"{name}.h": text.header, f"{name}.c": text.source}
+        sources |= {f"{name}_weights.c": text.constants} if text.constants else {}
+        sources |= {f"{name}_weights.h": text.declarations} if text.declarations else {}
+        matrix = traceability(
+            name,
+            program,
+            sources=sources,
+            functions=text.kernel_names,
+            model=request.model_digest(),
+            options=self.text(),
+            compile_line=shlex.join(without_folder(w) for w in shlex.split(text.compile_line)),
+            test=f"{name}_test.c" if self.testbench else "",
+            memory={"arena": int(text.arena_bytes), "stack": text.stack_bytes},
+        )
+        facts = flow_facts(name, text.source)
+        return {f"{name}.ffx": [facts.encode()], f"{name}_trace.json": [matrix.encode()]}
 
     def _bindings(self, name: str, text: CText) -> dict[str, list[Any]]:
         """The files of wrappers for other languages."""

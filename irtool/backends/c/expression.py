@@ -7,7 +7,7 @@ needs variables of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence, Set
 from typing import Any
 
 from ...diagnostics import IrError
@@ -37,6 +37,9 @@ _PLAIN = (Binary, Const, Var)
 
 class Writer:
     """Writes the expressions of one function. `support` collects the support functions used."""
+
+    truth_type = "int"
+    """The type of variables with truth values."""
 
     def __init__(
         self,
@@ -93,6 +96,7 @@ class Writer:
         # The operands of a select are read before it, unconditionally: compilers turn `c ? a : x[i]` into masked loads, which
         # gcc 12 gets wrong (-O3, AVX2, a short inner loop), and plain loads are faster anyway.
         early = any(isinstance(e, Select) and not e.lazy for e in order)
+        apart = self._apart(order)
         for e in order:
             if e in text:
                 continue
@@ -110,7 +114,9 @@ class Writer:
                 else:
                     result = self._one(e, [text[k] for k in kids])
                 nested = 1 + max((depth.get(k, 0) for k in kids), default=-1)
-            is_shared = (uses[e] > 1 and not _cheap(e)) or (early and isinstance(e, Load) and bool(e.indices))
+            is_shared = (
+                e in apart or (uses[e] > 1 and not _cheap(e)) or (early and isinstance(e, Load) and bool(e.indices))
+            )
             if (is_shared or nested > _DEEPEST) and not isinstance(e, Const | Var):
                 name = self.names.fresh("t")
                 lines.append(f"const {self.type_of(e)} {name} = {bare(result)};")
@@ -119,6 +125,14 @@ class Writer:
             depth[e] = nested
         return lines, [bare(text[r]) for r in roots], max((depth.get(r, 0) for r in roots), default=0)
 
+    def _apart(self, order: Sequence[Expr]) -> Set[Expr]:
+        """The nodes that become variables even if they have one use."""
+        return frozenset()
+
+    def _condition(self, text: str) -> str:
+        """The first operand of `?:`."""
+        return bare(text)
+
     def _branches(
         self, e: Select, text: dict[Expr, str], depth: dict[Expr, int], lines: list[str]
     ) -> Generator[Any, Any, tuple[str, int]]:
@@ -126,7 +140,9 @@ class Writer:
         other_lines, (other,), other_depth = yield self._scope([e.other], text, depth)
         cond = text[e.cond]
         if not then_lines and not other_lines and len(then) + len(other) < _LONGEST:
-            return enclose(f"{bare(cond)} ? {then} : {other}"), 1 + max(depth.get(e.cond, 0), then_depth, other_depth)
+            return enclose(f"{self._condition(cond)} ? {then} : {other}"), 1 + max(
+                depth.get(e.cond, 0), then_depth, other_depth
+            )
         name = self.names.fresh("t")
         lines.append(f"{self.type_of(e)} {name};")
         lines.append(f"if ({bare(cond)}) {{")
@@ -143,7 +159,7 @@ class Writer:
             sign = "&&" if e.op == "and" else "||"
             return enclose(f"{left} {sign} ({right})"), 1 + max(depth.get(e.a, 0), 1 + right_depth)
         name = self.names.fresh("t")
-        lines += [f"int {name} = {left};", f"if ({name if e.op == 'and' else '!' + name}) {{"]
+        lines += [f"{self.truth_type} {name} = {left};", f"if ({name if e.op == 'and' else '!' + name}) {{"]
         lines += ["  " + x for x in right_lines] + [f"  {name} = {right};", "}"]
         return name, 0
 

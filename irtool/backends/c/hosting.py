@@ -30,6 +30,7 @@ from ...tir.region import Collect, RegionStep
 from ...tir.value_notes import BYTES
 from ..c_types import byte_count, stored_type
 from ..interface.names import Identifiers
+from .certifiable.hosts import StaticFrame
 from .frame import ARENA, END, POOLS, Frame
 from .region import BEFORE, LIMIT, REGION, write_step
 from .team import WORKER
@@ -52,7 +53,9 @@ class HostWriter:
         table: str = "",
         noted: Mapping[Symbol, int] = {},  # never changed
         pool_of_notes: int | None = None,
+        certifiable: bool = False,
     ) -> None:
+        self.certifiable = certifiable
         self.noted = noted
         self.note = f"{END} - {BYTES}" if pool_of_notes is None else f"{POOLS}[{pool_of_notes}]"
         self.function = function
@@ -60,7 +63,7 @@ class HostWriter:
         self.constant = constant
         self.checks_frame = checks_frame
         self.in_team = in_team
-        self.frame = Frame(function)
+        self.frame = StaticFrame(function) if certifiable else Frame(function)
         self.symbols = variant.symbols
         self.in_region = variant.uses_region
         own = (REGION, BEFORE, LIMIT) if self.in_region else ()
@@ -70,7 +73,8 @@ class HostWriter:
         self.places.update({s: self.names.fresh(s.name) for s in function.results})
         self.places.update({s.slot: self.names.fresh(s.slot.name) for s in function.states})
         steps_of_body = steps(function.body)
-        self.error = self.names.fresh("error") if any(isinstance(s, CallFunction) for s in steps_of_body) else ""
+        can_fail = not certifiable and any(isinstance(s, CallFunction) for s in steps_of_body)
+        self.error = self.names.fresh("error") if can_fail else ""
         self.next_body = (
             self.names.fresh("next_body")
             if any(isinstance(s, Loop) and len(s.bodies) > 1 for s in steps_of_body)
@@ -91,7 +95,8 @@ class HostWriter:
         params += self.frame.declarations
         params += [f"irt_region *{REGION}"] if self.in_region else []
         params += [f"irt_worker *{WORKER}"] if self.in_team else []
-        return f"static int {self.variant.functions[f.name]}({', '.join(params)})"
+        result = "void" if self.certifiable else "int"
+        return f"static {result} {self.variant.functions[f.name]}({', '.join(params)})"
 
     def write(self) -> str:
         """The text of the function."""
@@ -113,7 +118,7 @@ class HostWriter:
             lines.insert(1, f"  const int64_t {BEFORE} = {REGION}->top;")
         if f.releases:
             body.append(f"  {REGION}->top = {BEFORE};")
-        return "\n".join([*lines, *body, "  return 0;", "}", ""])
+        return "\n".join([*lines, *body, *([] if self.certifiable else ["  return 0;"]), "}", ""])
 
     def _steps(self) -> list[str]:
         """Statements by an explicit stack; a string on it is a line to write. The innermost loop's number of bodies decides how
@@ -147,8 +152,9 @@ class HostWriter:
                 self.used.update({POOLS if self.frame.function.in_pools else END} if self.noted else ())
             elif isinstance(s, CopySlot):
                 if not s.is_in_place:
+                    unused = "(void)" if self.certifiable else ""
                     lines.append(
-                        f"{pad}memcpy({self._place(s.target)}, {self._place(s.source)}, {byte_count(s.target.nbytes)});"
+                        f"{pad}{unused}memcpy({self._place(s.target)}, {self._place(s.source)}, {byte_count(s.target.nbytes)});"
                     )
             elif isinstance(s, Branch):
                 lines.append(f"{pad}if ({self._condition(s.cond)}) {{")
@@ -195,10 +201,13 @@ class HostWriter:
             *([REGION] if self.in_region else []),
             *([WORKER] if self.in_team else []),
         ]
+        if self.certifiable:
+            return f"{called}({', '.join(args)});"
         return f"if (({self.error} = {called}({', '.join(args)})) != 0) return {self.error};"
 
     def _condition(self, cond: Slot | LengthCondition) -> str:
-        return f"*{self._place(cond)}" if isinstance(cond, Slot) else str(cond)
+        zero = " != 0u" if self.certifiable else ""
+        return f"*{self._place(cond)}{zero}" if isinstance(cond, Slot) else str(cond)
 
     def _arguments(self, s: RunKernel | CallFunction) -> list[str]:
         return [self._place(x) for x in (*s.inputs, *s.outputs)]

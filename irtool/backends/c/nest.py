@@ -58,6 +58,8 @@ from ..formulas.support import (
 from ..formulas.vector_math import function_for
 from ..formulas.vector_types import vector_type
 from ..interface.names import Identifiers
+from .certifiable.bounds import loop_bound
+from .certifiable.expression import EssentialWriter
 from .code import CodeBuilder, Directive, print_code
 from .expression import Writer
 from .matrix_tiles import TilePrinter
@@ -111,8 +113,11 @@ class KernelWriter:
         strict: bool = False,
         has_twin: bool = True,
         has_team: bool = False,
+        certifiable: bool = False,
     ) -> None:
         self.kernel = kernel
+        self.certifiable = certifiable
+        """True if the text keeps the rules of `certifiable`."""
         self.name = name
         self.has_twin = has_twin
         """True if vectorized loops are written as plain ones as well, for compilers without vectors."""
@@ -122,7 +127,8 @@ class KernelWriter:
         self.names = Identifiers(name, "ws", WORKER, *self.symbols)
         self.index_type = "int64_t" if self.nest.is_wide else "int32_t"
         self.support: dict[Helper, None] = {}
-        self.expressions = Writer(self.names, self.nest.simplify, self._load, self.support, self.index_type)
+        writer = EssentialWriter if certifiable else Writer
+        self.expressions = writer(self.names, self.nest.simplify, self._load, self.support, self.index_type)
         self.code = CodeBuilder()
         self.used: set[str] = set()
         """Names of parameters that the body mentions."""
@@ -144,11 +150,12 @@ class KernelWriter:
     def head(self) -> str:
         """The declaration, without linkage and semicolon."""
         aliased = self.kernel.aliased
-        alone = {b: "" if b in aliased else "restrict " for b in self.kernel.params}
+        restrict = "" if self.certifiable else "restrict "
+        alone = {b: "" if b in aliased else restrict for b in self.kernel.params}
         params = [f"const {stored_type(b.numbers or b.dtype)} *{alone[b]}{self.places[b]}" for b in self.kernel.inputs]
         params += [f"{stored_type(b.dtype)} *{alone[b]}{self.places[b]}" for b in self.kernel.outputs]
         if self.has_workspace:
-            params.append("unsigned char *restrict ws")
+            params.append(f"unsigned char *{restrict}ws")
         params += [f"int64_t {s}" for s in self.symbols]
         if self.in_team:
             params.append(f"irt_worker *{WORKER}")
@@ -180,6 +187,8 @@ class KernelWriter:
         attributes += [KEEP_READS] if {WRITE_OUT, KEEP_LOOP} & self.support.keys() else []
         if not attributes and _sums_in_registers(self.kernel.body):
             attributes = [KEEP_APART]
+        if self.certifiable:  # compiled without vectors, as the banner says
+            attributes = []
         self.support.update(dict.fromkeys(attributes))
         names = [self.places[b] for b in self.kernel.params] + (["ws"] if self.has_workspace else [])
         unused = [f"  (void){n};" for n in names if n not in self.used]
@@ -297,6 +306,9 @@ class KernelWriter:
         extent = self.value(s.extent)
         v = self.expressions.declare(s.var)
         t = "int64_t" if s.var.dtype == "int64" else self.index_type
+        if self.certifiable:
+            self.code.open(f"for ({t} {v} = 0; {v} < {extent}; ++{v}) {loop_bound(self.kernel, s, self.nest.simplify)}")
+            return
         self.code.lines(self.threads.pragma(s))
         if s.unroll and self.vector:
             self.code.line(self.expressions.helper(WRITE_OUT, extent))
@@ -312,7 +324,8 @@ class KernelWriter:
             t = stored_type(b.dtype)
             offset = self.kernel.offset(b)
             part = self.threads.part(part_bytes(b)) if b.scope == Scope.THREAD else ""
-            self.code.line(f"{t} *const {name} = ({t} *)(void *)(ws + {offset}{part});")
+            place = f"&ws[{offset}]" if self.certifiable else f"(ws + {offset}{part})"
+            self.code.line(f"{t} *const {name} = ({t} *)(void *){place};")
             if bound(b.size) == 0:  # loops over nothing are left out, and with them what names the buffer
                 self.code.line(f"(void){name};")
             self.used.add("ws")
@@ -321,7 +334,8 @@ class KernelWriter:
         if b.scope == Scope.REGISTER and self.vector:
             self._declare_registers(b)
         elif b.ndim == 0:
-            self.code.line(f"{value_type(b.dtype)} {name};")
+            t = self.expressions.truth_type if b.dtype == "bool" else value_type(b.dtype)
+            self.code.line(f"{t} {name};")
         else:
             aligned = (
                 f" __attribute__((aligned({CACHE_LINE})))" if self.vector and bound(b.nbytes) >= CACHE_LINE else ""
@@ -440,7 +454,7 @@ class KernelWriter:
         if self.nest.is_bits(b, self.vector):
             value = self.expressions.helper(TO_BITS[b.dtype], value)
         elif b.dtype == "bool" and not local:
-            value = f"(uint8_t)({value})"
+            value = f"({value}) ? 1u : 0u" if self.certifiable else f"(uint8_t)({value})"
         target = self._variable(b, s.indices) if local else f"{self.place(b)}[{offsets[0]}]"
         self._statements([*lines, f"{target} = {value};"], bool(lines))
 
@@ -456,6 +470,8 @@ class KernelWriter:
         text = self._variable(b, e.indices) if is_variable else self._element(b, indices[0])
         if self.nest.is_bits(b, self.vector):
             return self.expressions.helper(FROM_BITS[b.dtype], text)
+        if self.certifiable and b.dtype == "bool" and not is_variable:
+            return enclose(f"{text} != 0u")
         return text
 
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,10 @@ from ..toolchain.levels import ProcessorLevel, choose_level, define_levels
 from . import opaque, weights
 from .arena_size import define_arena_size
 from .banner import Origin
+from .certifiable.functions import definitions as plain_definitions
+from .certifiable.hosts import WORD, StaticRunWriter, storage
+from .certifiable.refusals import check_rules
+from .certifiable.text import short_symbol, with_headers
 from .constant_pools import ConstantPool, ConstantPools
 from .hosting import HostWriter
 from .nest import KernelWriter
@@ -60,6 +65,7 @@ class CText:
         header: `NAME.h`.
         source: `NAME.c`, the full program.
         constants: `NAME_weights.c`, or empty.
+        declarations: `NAME_weights.h`, or empty: the constants are declared where they are used.
         weights: buffers of `NAME.bin`, or its path if it is written already, or empty.
         units: the same program as `source` and `constants`, as translation units that are compiled in parallel, by file name.
         entries: the entry points, `NAME_run` first.
@@ -94,6 +100,7 @@ class CText:
     pools: Sequence[WorkspacePool] = ()
     region_begin: int = 0
     constant_pools: Sequence[ConstantPool] = ()
+    declarations: str = ""
 
     @property
     def compile_line(self) -> str:
@@ -117,6 +124,7 @@ class TextOptions:
         threads: the text will be compiled with OpenMP: a run is one parallel region, if its loops allow that.
         unit_done: gets the file name and the text of each unit of kernels as soon as it is written.
         constant_pools: the pools of constants in the C text.
+        certifiable: the text keeps the rules of `certifiable`.
     """
 
     keep: str = "auto"
@@ -130,6 +138,7 @@ class TextOptions:
     threads: bool = False
     unit_done: Callable[[str, str], None] = lambda name, text: None
     constant_pools: Sequence[Pool] = ()
+    certifiable: bool = False
 
 
 def write_program(
@@ -152,6 +161,9 @@ class _Writer:
         self.flushes = options.math != "strict" and any(
             computes_in_floats(p.kernels) for p in (program, *program.lesser)
         )
+        self.certifiable = options.certifiable
+        if self.certifiable:
+            check_rules(program, name, program.entry_names)
         self.origin = options.origin
         self.verify_weights = options.verify_weights
         self.program = program
@@ -179,6 +191,8 @@ class _Writer:
         instances = OF_INSTANCES if any(f.states for f in program.functions.values()) else ()
         self.names = Identifiers("arena", "arena_end", *(f"{name}_{x}" for x in (*own, *instances)))
         self.constants: dict[Slot, str] = {}
+        self._numbers = count()
+        """Numbers of the constants in short names."""
         self.stored = StoredWeights.of(program.constants, options.expands and self.keep == weights_file.FILE)
         self.levels: list[ProcessorLevel] = []
         # Units are compiled while later kernels are written: what is in all of them is known before.
@@ -220,12 +234,18 @@ class _Writer:
         top = [*self._feature_macros, f'#include "{self.name}.h"', "#include <math.h>", "#include <string.h>", ""]
         choice = [choose_level(self.name, self.levels)] if higher else []
         own = [] if entries[0].arena_size else storages(self.name, self.pools, self.arena_bytes)
+        if self.certifiable:
+            own = storage(self.name)
         body = [*constants.inside, host, *choice, *own, runs]
         tools = self._tools([(v, k) for v in self.variants for k in v.kernels])
         kernels = [line for v in self.variants for line in section(v, v.kernels)]
         plain = [*top, *tools, *kernels, *body]
         source = "\n".join([*self._banner(), *plain])
         units = self.units.finish("\n".join(plain), [*top, *self._run_tools, *self._level_lines], body)
+        if self.certifiable:
+            top_of_weights = f'#include "{self.name}_weights.h"' if constants.declarations else ""
+            source = with_headers(source, self.name, top_of_weights)
+            units = {n: with_headers(t, self.name, top_of_weights) for n, t in units.items()}
         if constants.outside:
             units[f"{self.name}_part{len(units)}.c"] = constants.outside
         header = self._header(entries, stored.size if stored else 0)
@@ -250,6 +270,7 @@ class _Writer:
             pools=self.pools,
             region_begin=self.region_begin,
             constant_pools=self.constant_pools.pools,
+            declarations=constants.declarations,
         )
 
     def _header(self, entries: Sequence[EntryPoint], weights_bytes: int) -> str:
@@ -268,6 +289,7 @@ class _Writer:
             levels=[level.name for level in self.levels],
             pool_macros=[*size_macros(self.pools), *self.constant_pools.size_macros()],
             pool_struct=struct(self.name, self.pools),
+            alignment=WORD if self.certifiable else 0,
         )
 
     @property
@@ -305,9 +327,10 @@ class _Writer:
         runs = runs_of(program)
         functions = {n: self.names.fresh(f"{self.name}_{n}{suffix}") for n in program.functions}
         variant = Variant(program, level, suffix, functions)
-        for k in counted("sources of kernels", program.kernels):
-            name = self.names.fresh(f"{kernel_symbol(k, self.name)}{suffix}")
-            writer = KernelWriter(k, name, self.math == "strict", not suffix, self.in_team)
+        for n, k in enumerate(counted("sources of kernels", program.kernels), 1):
+            symbol = short_symbol(k, self.name, n) if self.certifiable else kernel_symbol(k, self.name)
+            name = self.names.fresh(f"{symbol}{suffix}")
+            writer = KernelWriter(k, name, self.math == "strict", not suffix, self.in_team, self.certifiable)
             source = variant.add(k, writer, "\n".join(comment(describe(k, runs.get(k, [])))))
             if writer.in_team:
                 variant.tasks[k] = self.names.fresh(f"{name}_task")
@@ -336,6 +359,9 @@ class _Writer:
         functions = {f: None for k in own for f in k.functions}
         used = {t: None for k in own for t in k.types}
         support = {s: None for _, k in kernels for s in k.support}
+        if self.certifiable:
+            texts = plain_definitions(support)
+            return [line for text in texts for line in (text, "")]
         # Functions on vectors may call these; other support functions follow.
         before = definitions(vector_halves.HELPERS if any(dtype == HALF for dtype, _ in {**types, **used}) else ())
         helpers = "\n".join(
@@ -370,7 +396,8 @@ class _Writer:
         self.constants = called
         attribute = self.constant_pools.attributes(self.program.constants, f"{self.upper}_WEIGHTS_ATTR")
         macros = list(dict.fromkeys(attribute.values()))
-        texts = [f"{attribute[c]} {weights.definition(c, n)}" for c, n in called.items()]
+        label = self.certifiable  # short names say nothing
+        texts = [f"{attribute[c]} {weights.definition(c, n, with_name=label)}" for c, n in called.items()]
         hidden = {c: opaque.hide(c, n) for c, n in called.items() if opaque.is_copied_wrongly(c.data)}
         tools = opaque.DEFINITION.splitlines() if hidden else []
         if self.keep == weights_file.INLINE:
@@ -382,6 +409,8 @@ class _Writer:
             guarded = ["#if IRT_LEVELS", *above, "#endif"] if above else []
             return _Constants([*tools, *linkage, *(t for c, t in own.items() if c in base), *guarded], "")
         declared = [f"extern {attribute[c]} {weights.declaration(c, n)};" for c, n in called.items()]
+        if self.certifiable and declared:
+            return self._constants_with_header(declared, texts, macros)
         lines = [
             *self._banner(),
             f"/* The weights of {self.name}. */",
@@ -396,6 +425,25 @@ class _Writer:
         inside = [*tools, *weights.attributes(macros), *declared, *hidden.values(), ""]
         return _Constants(inside, "\n".join([*lines, ""]))
 
+    def _constants_with_header(self, declared: list[str], texts: list[str], macros: list[str]) -> _Constants:
+        """Constants in a source of their own, whose declarations are in its header alone."""
+        guard = f"{self.upper}_WEIGHTS_H"
+        about = [*self._banner(), f"/* The weights of {self.name}. */"]
+        header = [
+            *about,
+            f"#ifndef {guard}",
+            f"#define {guard}",
+            "#include <stdint.h>",
+            "",
+            *weights.attributes(macros),
+            *declared,
+            "#endif",
+        ]
+        lines = [*about, f'#include "{self.name}_weights.h"', "", *texts]
+        if any("NAN" in t or "INFINITY" in t for t in texts):
+            lines.insert(len(about), "#include <math.h>")
+        return _Constants([], "\n".join([*lines, ""]), "\n".join([*header, ""]))
+
     def _place(self, c: Slot, called: str) -> str:
         """The macro of a constant of the weights file, or of one that is computed from it."""
         if c in self.stored.sources:
@@ -403,6 +451,8 @@ class _Writer:
         return weights.place(self.name, c, called, self.stored.offsets[c])
 
     def _constant(self, c: Slot) -> str:
+        if self.certifiable:  # external names differ in their first 31 characters
+            return self.names.fresh(f"{self.name}_c{next(self._numbers)}")
         return self.names.fresh(constant_symbol(c, self.name))
 
     def _functions(self) -> list[str]:
@@ -420,6 +470,7 @@ class _Writer:
                     table=self.table,
                     noted=noted,
                     pool_of_notes=pool,
+                    certifiable=self.certifiable,
                 )
                 for f in v.program.functions.values()
             ]
@@ -451,6 +502,9 @@ class _Writer:
         """The functions that run an entry point, after their common parts."""
         check = f"  if (!{self.name}_weights) return {WEIGHTS_ERROR};\n" if self.keep == weights_file.FILE else ""
         notes = pool_of_notes(self.program) if noted_lengths(self.program) else None
+        if self.certifiable:
+            static = StaticRunWriter(self.name, e, check, self.pools, self.arena_bytes, notes)
+            return static.write(self._call(self.variants[0], e, static))
         writer = RunWriter(self.name, e, check, self.pools, self.arena_bytes, notes)
         higher = self.variants[1:]
         calls = [self._call(v, e, writer) for v in self.variants]
@@ -542,6 +596,7 @@ class _Writer:
 class _Constants:
     inside: list[str]
     outside: str
+    declarations: str = ""
 
 
 _LEVELS = ("level", "levels", "level_number", "choose_level")

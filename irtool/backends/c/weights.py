@@ -8,6 +8,7 @@ from ...selection.vectors.types import HALVES
 from ...tir.program import Slot
 from ..c_types import bare, literal, stored_type
 from ..interface import weights_digest
+from ..interface.comment import inside
 from ..interface.expanded_weights import StoredWeights
 from ..interface.memory import ALIGNMENT
 from ..interface.weights_file import stored_digest
@@ -21,12 +22,13 @@ def declaration(c: Slot, name: str) -> str:
     return f"const {stored_type(c.dtype)} {name}[{max(1, c.size)}]"
 
 
-def definition(c: Slot, name: str) -> str:
-    """`const float constant_0[2] = { … };`"""
+def definition(c: Slot, name: str, with_name: bool = False) -> str:
+    """`const float constant_0[2] = { … };`, with its name in the program in the comment, if that is asked for."""
     values = _numbers(c) or ["0"]
     rows = ["  " + ", ".join(values[i : i + _PER_LINE]) + "," for i in range(0, len(values), _PER_LINE)]
     shape = ", ".join(map(str, c.shape))
-    return "\n".join([f"{declaration(c, name)} = {{ /* [{shape}] */", *rows, "};"])
+    label = f"{inside(c.name)}: " if with_name else ""
+    return "\n".join([f"{declaration(c, name)} = {{ /* {label}[{shape}] */", *rows, "};"])
 
 
 def attributes(macros: Iterable[str]) -> list[str]:

@@ -241,6 +241,7 @@ def write_header(
     pool_macros: Sequence[str] = (),
     pool_struct: Sequence[str] = (),
     expanded_bytes: int = 0,
+    alignment: int = 0,
 ) -> str:
     """The text of `NAME.h`.
 
@@ -254,6 +255,7 @@ def write_header(
         levels: levels of processors, one of which is chosen when the program is loaded.
         pool_macros: sizes of pools.
         pool_struct: the struct of the workspace's pools (see `pools`).
+        alignment: bytes at a multiple of which the caller's workspace begins; 0: anywhere.
     """
     upper = name.upper()
     lines = comment(summary)
@@ -273,7 +275,7 @@ def write_header(
         lines += _macros(e)
         lines += declare_instance(e.instance) if e.instance is not None else []
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
-    lines += _error_list(name, entries, program, region_bytes)
+    lines += _error_list(name, entries, program, region_bytes, alignment)
     lines[-1] += "" if weights_bytes else ". */"
     computed = f"\n * It returns 1 without memory for {upper}_EXPANDED_SIZE bytes." if expanded_bytes else ""
     if weights_bytes:
@@ -381,7 +383,9 @@ def _sizes(
     ]
 
 
-def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, region_bytes: int) -> list[str]:
+def _error_list(
+    name: str, entries: Sequence[EntryPoint], program: Program, region_bytes: int, alignment: int
+) -> list[str]:
     """The beginning of a comment: the errors of runs, that of a small workspace last."""
     upper, failures = name.upper(), program.failures
     lines = ["/* Every function returns 0, or an error:"]
@@ -418,7 +422,8 @@ def _error_list(name: str, entries: Sequence[EntryPoint], program: Program, regi
             f" * {upper}_{OTHER_VALUES}: the values are not of the types of the parameters (nothing is written),"
         )
         lines.append(f" * {upper}_{VALUES_FULL}: the results do not fit in the memory for values (which is as before),")
-    return [*lines, " * 1: the workspace is too small (nothing is written)"]
+    misplaced = f", or does not begin at a multiple of {alignment} bytes" if alignment else ""
+    return [*lines, f" * 1: the workspace is too small{misplaced} (nothing is written)"]
 
 
 def _has_used(arena_bytes: int, region_bytes: int) -> bool:
