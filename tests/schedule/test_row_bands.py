@@ -31,6 +31,33 @@ def test_rows_that_leave_the_cache_are_made_in_bands(tmp_path: Path) -> None:
     assert count is not None and int(count[1]) % 2 == 0, "two threads have half of the bands each"
 
 
+OPEN = """#[version = "0.0.5"]
+def @main(%x: Tensor[(?, 96), float32], %w: Tensor[(100, 96), float32], input_dim_names=[["rows", ""]]) {
+  nn.relu(nn.dense(%x, %w, units=100))
+}
+"""
+
+
+@pytest.mark.promise("row_bands")
+@pytest.mark.parametrize("openmp", [False, True])
+@pytest.mark.parametrize("bounds", ["rows<=331", "?"])
+def test_the_last_band_of_a_length_has_the_rest_of_the_rows(bounds: str, openmp: bool, tmp_path: Path) -> None:
+    chance = np.random.default_rng(0)
+    x, w = (chance.uniform(-1, 1, s).astype("float32") for s in ((331, 96), (100, 96)))
+    target = "c{l2_cache_bytes=65536}"
+    dims = {"rows": bounds.removeprefix("rows")}
+    built = irtool.build(
+        irtool.parse(OPEN), {"w": w}, target=target, mcpu="x86-64", dims=dims, openmp=openmp, out_dir=tmp_path
+    )
+    source = next(tmp_path.glob("*.c")).read_text()
+    (size,) = {int(n) for n in re.findall(r"band_rows\w* = irt_min_int\d+\((\d+), ", source)}
+    kernel = source[source.index("band_rows") :].partition("#else")[0]
+    widest = max(int(n) for n in re.findall(r"acc_(\d+)_0 = 0", kernel))
+    assert len(re.findall(rf"acc_{widest}_0\w* = 0", kernel)) == 1, "full bands and the last one share the code"
+    for rows in (0, 1, 2, size - 1, size, size + 1, 2 * size, 331):
+        np.testing.assert_allclose(built.run([x[:rows]]), np.maximum(x[:rows] @ w.T, 0), rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.promise("row_bands")
 def test_panels_are_as_wide_as_tiles_that_fit_the_rows() -> None:
     assert vectors_per_block(48, 64, WIDE, may_pad=False) == 3, "64 rows are 8 tiles of 8 x 3"

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from ...diagnostics import UsageError
 from ...tir.expr import Binary, Expr, Load, Var, const, post_order, rewrite, substitute
 from ...tir.simplify import Simplifier
-from ...tir.stmt import SERIAL, UNROLLED, VECTORIZED, Buffer, Scope, Store
+from ...tir.stmt import SERIAL, UNROLLED, VECTORIZED, Buffer, Scope, Stmt, Store
 from ..windows.sliding import Sliding
 from .affine import simplifier
 from .forms import Form, Loop, Map, Reduction, substituted
@@ -267,7 +267,8 @@ class Level:
 
     `buffer`: the copy, on the stack or in the kernel's workspace; None if the level has loops only. `fills`: the blocks that fill
     it, each in parts, by name. `rewind`: a loop of the reduction inside, and the number of steps before its first one, which the
-    fills compute. `together`: whether parts inside share their outermost loop, however few steps it has.
+    fills compute. `together`: whether parts inside share their outermost loop, however few steps it has. `define`: puts the definition
+    of a length that the step decides around the nest inside (`nest_lengths`); None if there is no such length.
     """
 
     loops: tuple[tuple[Var, int, str], ...]
@@ -275,6 +276,7 @@ class Level:
     fills: tuple[tuple[str, tuple[Block[Any], ...]], ...] = ()
     rewind: tuple[Var, int] | None = None
     together: bool = False
+    define: Callable[[Stmt], Stmt] | None = None
 
     @property
     def is_local(self) -> bool:

@@ -61,6 +61,8 @@ def lower_all(parts: Sequence[Block[Any]], target: VectorTarget = USUAL) -> Stmt
                 body = Allocate(level.buffer, body)
             elif level.buffer is not None:
                 shared.append(level.buffer)
+            if level.define is not None:
+                body = level.define(body)
             for v, extent, kind in reversed(level.loops):
                 body = For(v, extent, body, kind)
         stmts.append(body)

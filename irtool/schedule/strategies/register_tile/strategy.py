@@ -46,7 +46,7 @@ from ...primitives import (
 from ...windows.sliding import WINDOW, choose_sliding
 from ..base import Candidate, Stage, Strategy, strategy
 from .cold_operands import prefetch_next
-from .row_bands import RowSegment, in_bands
+from .row_bands import RowSegment, in_bands, in_open_bands
 
 Segment = tuple[int, int, int, int]
 """A part of the vector axis: its first element, the number of tiles, the vectors of a tile, the lanes of a vector."""
@@ -87,11 +87,15 @@ def tile_reduction(
 
     `finish` rewrites the part with the most tiles, in place of the prefetches of columns that come from memory.
     """
+    work = block.form.work
+    segments = _vector_segments(block.form, p)
+    row_segments = in_bands(block.form, p, _row_segments(block.form, p), segments[0][1], target)
+    band = in_open_bands(block, p, row_segments, segments[0][1], target)
+    if band is not None:
+        block, row_segments = band, _row_segments(band.form, p)
     r = block.form
     v = r.loops[p.vector][0]
     parts: list[Block[Reduction]] = []
-    segments = _vector_segments(r, p)
-    row_segments = in_bands(r, p, _row_segments(r, p), segments[0][1], target)
     together = [len(row_segments) > 1 and tiles != 1 for _, tiles, _, _ in segments]
     count = sum(1 if t else len(row_segments) for t in together)
 
@@ -106,11 +110,10 @@ def tile_reduction(
     def tiled(b: Block[Reduction], segment: Segment, rows: RowSegment) -> Block[Reduction]:
         b = _tile(b, p, segment, rows)
         if finish is None:
-            others = not is_known(rows.count) and rows.steps == most.steps and segment is segments[0]
-            b = prefetch_next(b, v, target) if rows is most or others else b
+            b = prefetch_next(b, v, target) if rows is most else b
         else:
             b = finish(b) if (segment, rows) == largest else b
-        return parallel(b, b.outside[0][0]) if b.outside and not serial and r.work >= target.parallel_updates else b
+        return parallel(b, b.outside[0][0]) if b.outside and not serial and work >= target.parallel_updates else b
 
     for segment, shared in zip(segments, together):
         if shared:  # all rows in one loop over the columns, which reads the vector operand once
