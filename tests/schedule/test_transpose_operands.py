@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -178,3 +180,20 @@ def test_small_images_with_many_channels_fill_lines_of_the_gradient(channels: in
     assert all(
         p.index("ax0_o") < p.index("ax2") for p in last["primitives"] if p.startswith("reorder") and "ax0_o" in p
     )
+
+
+@pytest.mark.parametrize("processor", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("channels", [64, 128, 256, 512])
+def test_lines_of_a_gradient_stay_in_the_cache_until_they_are_full(channels: int, processor: str) -> None:
+    """Rows of results lie 9 * channels elements apart, in some of the 64 sets of eight lines; convolutions write blocks of channels."""
+    shape, weights = (8, channels, 2, 2), (channels, channels, 3, 3)
+    blocks = {n: f"nn.conv2d({n}, %w, padding=[1, 1])" for n in ("%x", "%y")}
+    gradient = BACKWARD.format(3, ", padding=[1, 1]").replace("%x, %y", ", ".join(blocks.values()))
+    declared = f"%x: Tensor[{shape}, float32], %y: Tensor[{shape}, float32], %w: Tensor[{weights}, float32]"
+    m = irtool.infer_types(irtool.parse(f"{V}def @main({declared}) {{ {gradient} }}"))
+    kernels = irtool.build(m, emit="tir", target=f"c{{mcpu={processor}}}").report["kernels"]
+    (reason,) = [s["reason"] for k in kernels if "backward" in k["name"] for s in k["stages"] if "tile" in s["reason"]]
+    rows, vectors, lanes = map(int, reason.split("tile ")[1].split(" x "))
+    lines = vectors * lanes if "vector axis ax0" in reason else rows
+    sets = 64 // math.gcd(9 * channels * 4 // 64, 64)
+    assert lines <= 8 * sets, reason

@@ -82,7 +82,9 @@ def _choose(r: Reduction, target: VectorTarget, again: bool, gathered: bool) -> 
         # Blocks may be narrower than a vector; so are vectors that would be stored element by element otherwise.
         while width >= 4 and (choice is None or _is_scattered(r, n, choice.lanes)):
             narrower = _plan_along(r, n, width, target, again, gathered)
-            if choice is None or (narrower is not None and not _is_scattered(r, n, width)):
+            if choice is None or (
+                narrower is not None and (not _is_scattered(r, n, width) or narrower.cost < choice.cost)
+            ):
                 choice = narrower
             width //= 2
         if choice is not None and (best is None or choice.cost < best.cost):
@@ -135,20 +137,29 @@ def _plan_along(
         tile = choose_window_tile(rows, vectors, target, windows, in_order=not scattered)
     if row is not None:
         tile = _bounded(r, row, tile, target.unrolled_updates)
-    ends_in_half = ends_in_half and tile.rows >= 2 * target.latency
     pieces = int(min(left, 1) if padded or again else left.bit_count())  # vectors of the tail, each of a power of two
-    # Python multiplies and divides floats by the `int` of a formula, whatever lengths that stands for.
-    cycles = tile_cost(rows, vectors, tile, target, together, windows, prepared) / int(extent)
-    cycles *= int(whole) + (0.5 if ends_in_half else pieces)
-    shared_rows = tile.rows if shared else 1
     updates = max(1, int(prod(n for _, n in r.inner)))
-    late = (
-        _fetch_cycles(split, n, row, tile, target) / updates - cycles
-    )  # lines are fetched while the next tile is computed
-    cycles += scattered * max(GATHERED_ELEMENT / updates, late)
+
+    def ends_early(tile: Tile) -> bool:
+        return ends_in_half and tile.rows >= 2 * target.latency
+
+    def cycles_of(tile: Tile) -> float:
+        # Python multiplies and divides floats by the `int` of a formula, whatever lengths that stands for.
+        cycles = tile_cost(rows, vectors, tile, target, together, windows, prepared) / int(extent)
+        cycles *= int(whole) + (0.5 if ends_early(tile) else pieces)
+        if not scattered:
+            return cycles
+        late = _fetch_cycles(split, n, row, tile, target) / updates - cycles  # while the next tile is computed
+        return cycles + scattered * max(GATHERED_ELEMENT / updates, late)
+
+    if scattered and windows is None and _fetch_cycles(split, n, row, tile, target):
+        # Fewer lines of results stay in the cache until they are full.
+        tile = min((Tile(k, m) for k in range(tile.rows, 0, -1) for m in range(tile.vectors, 0, -1)), key=cycles_of)
+    cycles = cycles_of(tile)
+    shared_rows = tile.rows if shared else 1
     cycles += reads.apart * SHUFFLED_READ / target.loads / lanes / shared_rows
     cycles += reads.assembled * GATHERED_ELEMENT / shared_rows
-    return TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), cycles, shared, again, ends_in_half)
+    return TileChoice(n, lanes, row, tile, _reason(r, n, lanes, tile), cycles, shared, again, ends_early(tile))
 
 
 class _VectorReads(NamedTuple):
