@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd, prod
@@ -147,14 +147,10 @@ def _plan_along(
         # Python multiplies and divides floats by the `int` of a formula, whatever lengths that stands for.
         cycles = tile_cost(rows, vectors, tile, target, together, windows, prepared) / int(extent)
         cycles *= int(whole) + (0.5 if ends_early(tile) else pieces)
-        if not scattered:
-            return cycles
-        late = _fetch_cycles(split, n, row, tile, target) / updates - cycles  # while the next tile is computed
-        return cycles + scattered * max(GATHERED_ELEMENT / updates, late)
+        return cycles + scattered * _store_cycles(split, n, row, tile, target, updates, cycles)
 
-    if scattered and windows is None and _fetch_cycles(split, n, row, tile, target):
-        # Fewer lines of results stay in the cache until they are full.
-        tile = min((Tile(k, m) for k in range(tile.rows, 0, -1) for m in range(tile.vectors, 0, -1)), key=cycles_of)
+    if scattered and windows is None:
+        tile = _tile_in_cache(split, n, row, tile, target, cycles_of)
     cycles = cycles_of(tile)
     shared_rows = tile.rows if shared else 1
     cycles += reads.apart * SHUFFLED_READ / target.loads / lanes / shared_rows
@@ -287,6 +283,22 @@ def _scattered(split: Reduction, inner: Var) -> int:
     """The number of stores that are not contiguous along the last loop."""
     simplify = simplifier(split.loops, split.inner)
     return sum(1 for s in split.stores if stride(simplify, s.buffer.offset(s.indices), inner) != 1)
+
+
+def _store_cycles(
+    split: Reduction, n: int, row: int | None, tile: Tile, target: VectorTarget, updates: int, cycles: float
+) -> float:
+    """Cycles to store a scattered result, for each of its updates; lines are fetched while the next tile is computed, in `cycles`."""
+    return max(GATHERED_ELEMENT / updates, _fetch_cycles(split, n, row, tile, target) / updates - cycles)
+
+
+def _tile_in_cache(
+    split: Reduction, n: int, row: int | None, tile: Tile, target: VectorTarget, cycles_of: Callable[[Tile], float]
+) -> Tile:
+    """The tile, or a smaller one of fewer cycles if the lines of its results leave the L1 cache before they are full."""
+    if not _fetch_cycles(split, n, row, tile, target):
+        return tile
+    return min((Tile(k, m) for k in range(tile.rows, 0, -1) for m in range(tile.vectors, 0, -1)), key=cycles_of)
 
 
 def _fetch_cycles(split: Reduction, n: int, row: int | None, tile: Tile, target: VectorTarget) -> float:
