@@ -138,6 +138,44 @@ def test_every_shape_has_its_results(rows: int, sizes: tuple[int, int], limits: 
     np.testing.assert_allclose(actual, expected, atol=1e-4)
 
 
+OPEN_FLAGS = ("", "openmp=true,parallel_updates=1", "streamed_bytes=20000", "l2_cache_bytes=3000,openmp=true")
+
+
+@pytest.mark.promise("strassen")
+@pytest.mark.parametrize("flags", OPEN_FLAGS)
+@pytest.mark.parametrize("bounds", ["rows<=150", "40<=rows<=150", "8<=rows<=144:8", "rows"])
+def test_any_number_of_rows(bounds: str, flags: str) -> None:
+    """Blocks and bands have a constant size; the last ones have the rest."""
+    module = irtool.parse(
+        irtool.to_text(dense("?", 32, 64)).replace(") ->", ', input_dim_names=[["rows", ""], [], []]) ->')
+    )
+    inputs = values(dense("150", 32, 64))
+    inputs["x"][3::7] *= 1e-3
+    weights = {n: inputs[n] for n in "wb"}
+    target = f"c{{mcpu=x86-64-v3,strassen=on,{flags}}}"
+    built = irtool.build(module, weights, target=target, dims={"rows": bounds if "=" in bounds else "?"})
+    assert {k["strategy"] for k in built.report["kernels"]} == {"strassen"}
+    for rows in range(40, 145, 8) if ":" in bounds else (40, 41, 63, 64, 65, 127, 128, 129, 150):
+        expected = np.maximum(inputs["x"][:rows] @ inputs["w"].T + inputs["b"], 0)
+        np.testing.assert_allclose(built.run([inputs["x"][:rows]]), expected, atol=1e-4)
+
+
+@pytest.mark.promise("strassen")
+def test_where_it_is_taken_for_lengths() -> None:
+    """Where it is faster for the fewest rows, too: these read seven fourths of the weights."""
+    many, few = "2048<=rows<=8192", "rows<=8192"
+    chance = np.random.default_rng(0).uniform(-1, 1, (512, 512)).astype("float32")
+    text = (
+        V
+        + 'def @main(%x: Tensor[(?, 512), float32], %w: Tensor[(512, 512), float32], input_dim_names=[["rows", ""]]) { nn.dense(%x, %w, units=512) }'
+    )
+    for bounds, strategy in ((many, "strassen"), (few, "register_tile")):
+        built = irtool.build(
+            irtool.parse(text), {"w": chance}, target="c{mcpu=x86-64-v4,multiply_adds=1}", emit="tir", dims={"rows": bounds}
+        )
+        assert [k["strategy"] for k in built.report["kernels"]] == [strategy]
+
+
 @pytest.mark.promise("strassen")
 def test_where_it_is_taken() -> None:
     """Where the estimate says so: long sums, many rows and columns."""

@@ -61,6 +61,7 @@ from ....tir.stmt import PARALLEL, SERIAL, Allocate, Buffer, For, If, Let, Scope
 from ...core.forms import stores_for
 from ...core.lane_steps import apart
 from ...core.matrix_sums import Registers, transformed
+from ...core.nest_lengths import Bind
 from ...core.staged import StagedNest, StagedNestBuilder
 from .algorithm import DATA, MUCH_LARGER, PRODUCTS, RESULT
 from .product import Product
@@ -134,8 +135,8 @@ class _Nest:
 
     @property
     def missing(self) -> bool:
-        """True if the last block has fewer rows."""
-        return self.tiling.count != self.product.count
+        """True if the last block has fewer rows, or may have fewer."""
+        return self.tiling.is_open or self.tiling.count != self.product.count
 
     def build(self) -> Stmt:
         """The whole nest."""
@@ -158,28 +159,37 @@ class _Nest:
             lines = [self._measure(sizes, const(0), block), self._compare(sizes, turn), turns]
             return For(block, t.blocks, allocated(Allocate(sizes, seq(lines))), PARALLEL)
         band, pairs, number = Var("band"), Var("pairs"), Var("turn")
-        first = band * t.blocks if t.bands > 1 else const(0)
+        first = band * t.blocks if t.bands != 1 else const(0)
+        count, bind = self._blocks_of(first)
         compared, multiplied = _Turn(number, uneven, pairs), _Turn(number, uneven, block)
         product = multiplied.where_needed(self._multiply(data, sizes, multiplied, first + block, columns))
         both = seq(
             [
-                For(pairs, t.blocks, self._add(data, compared, first + pairs, PARALLEL), PARALLEL),
-                For(columns, groups, For(block, t.blocks, product, PARALLEL), PARALLEL),
+                For(pairs, count, self._add(data, compared, first + pairs, PARALLEL), PARALLEL),
+                For(columns, groups, For(block, count, product, PARALLEL), PARALLEL),
             ]
         )
         lines = [
-            For(pairs, t.blocks, self._measure(sizes, pairs, first + pairs, PARALLEL), PARALLEL),
-            For(pairs, t.blocks, self._compare(sizes, compared)),
+            For(pairs, count, self._measure(sizes, pairs, first + pairs, PARALLEL), PARALLEL),
+            For(pairs, count, self._compare(sizes, compared)),
             For(number, 2, both),
         ]
-        return allocated(Allocate(sizes, For(band, t.bands, seq(lines)) if t.bands > 1 else seq(lines)))
+        body = bind(seq(lines))
+        return allocated(Allocate(sizes, For(band, t.bands, body) if t.bands != 1 else body))
+
+    def _blocks_of(self, first: Expr) -> tuple[int, Bind]:
+        """The number of blocks of the band whose first block has the number `first`; the last of an open number of bands has the rest."""
+        t = self.tiling
+        if not t.is_open:
+            return t.blocks, lambda body: body
+        return self.stages.lengths.add("blocks", t.blocks, const(-(-self.product.count // (2 * t.rows))) - first)
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
     def _located(self, row: Expr, body: Callable[[Places], Stmt]) -> Stmt:
         """Statements for a row, with the values of its axes. Rows behind the last one are that row again."""
         simplify = Simplifier({})
-        row = minimum(row, self.product.count - 1) if self.missing else row
+        row = minimum(row, const(self.product.count - 1)) if self.missing else row
         positions: Places = {}
         values: list[tuple[Var, Expr]] = []
         rest = row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....tir.expr import Expr, Load, Var
@@ -55,7 +55,11 @@ class Product:
     @property
     def updates(self) -> int:
         """Multiply-adds of the plain product."""
-        return self.form.work
+        return self.count * self.filters[1] * self.channel[1] * self.windows
+
+    def with_rows(self, count: int) -> Product:
+        """The product for estimates with a number of rows."""
+        return replace(self, rows=((self.rows[0][0], count),)) if self.rows else self
 
 
 def find_product(forms: Sequence[AnyForm], number: int, inputs: Sequence[Buffer]) -> Product | None:
