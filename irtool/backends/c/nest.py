@@ -50,6 +50,7 @@ from ..formulas.support import (
     KEEP_READS,
     LONG_WORD_AT,
     PREFETCH,
+    READ_AGAIN,
     TO_BITS,
     WORD_AT,
     WRITE_OUT,
@@ -66,6 +67,9 @@ from .matrix_tiles import TilePrinter
 from .team import WORKER
 from .threads import Ends, Threads
 from .vectors import VectorPrinter
+
+_MANY_SUMS = 12
+"""The number of vectors of sums that leave few registers for others: three fourths of AVX2's."""
 
 
 @dataclass(frozen=True)
@@ -360,7 +364,10 @@ class KernelWriter:
         if register is not None:
             self.vector_types[register] = None
         t = value_type(b.dtype) if register is None else vector_type(*register)
-        for variable in self.nest.registers(b):
+        variables = list(self.nest.registers(b))
+        if register is not None and len(variables) >= _MANY_SUMS:
+            self.code.line(f"{self.expressions.helper(READ_AGAIN)};")
+        for variable in variables:
             name = self.registers[variable] = self.names.fresh("_".join([b.name, *map(str, variable[1])]))
             self.code.line(f"{t} {name};")
 
