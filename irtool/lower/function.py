@@ -31,7 +31,7 @@ from ..ir import (
     post_order,
     tuple_leaves,
 )
-from ..ir.tensor_names import input_shapes, output_names, parameters_by_input, ram_limit
+from ..ir.tensor_names import input_shapes, loss_output, output_names, parameters_by_input, ram_limit
 from ..ir.types import require_few_leaves
 from ..ops.onnx_node import OnnxImpossible
 from ..ops.run_lengths import LengthEqual, LengthSet
@@ -120,24 +120,8 @@ class FunctionLowering(FunctionState):
             structures.append(structure_of(t))
             self.blocks.learn(p, nest(structures[-1], iter(slots)))
         value = self.case(params) if CASES in f.attrs else trampoline(self.value(f.body))
-        form: Any = None
         extents = tuple(f.attrs.get(EXTENTS, ()))
-        results: list[Slot] = []
-        if value is not REFUSED:
-            try:
-                if f.body.checked_type is not None:
-                    require_few_leaves(f.body.checked_type)
-                self.check_entry(f.body.checked_type, f.body)
-                form = structure(value)
-                slots = self.leaves(value, f.body)
-                first = len(slots) - len(extents)
-                for n, (slot, shape) in enumerate(zip(slots, shapes(f.body, slots))):
-                    name = f"out{n}" if n < first else f"out{extents[n - first]}_shape"
-                    result = Slot(name, shape, slot.dtype, RESULT)
-                    results.append(result)
-                    self.blocks.deliver(slot, result)
-            except IrError as error:
-                self.whole.problems += error.diagnostics
+        results, form = self._results(value, extents)
         if extents and isinstance(form, tuple):
             form = form[0]
         return HostFunction(
@@ -156,7 +140,30 @@ class FunctionLowering(FunctionState):
             extents_of=extents,
             values=self._entry_values(params, results),
             ram_limit=ram_limit(f),
+            trains=loss_output(f) is not None,
         )
+
+    def _results(self, value: Value, extents: Sequence[int]) -> tuple[list[Slot], Any]:
+        """The results of the function and their structure; the last ones are the extents of others."""
+        f, form = self.function, None
+        results: list[Slot] = []
+        if value is REFUSED:
+            return results, form
+        try:
+            if f.body.checked_type is not None:
+                require_few_leaves(f.body.checked_type)
+            self.check_entry(f.body.checked_type, f.body)
+            form = structure(value)
+            slots = self.leaves(value, f.body)
+            first = len(slots) - len(extents)
+            for n, (slot, shape) in enumerate(zip(slots, shapes(f.body, slots))):
+                name = f"out{n}" if n < first else f"out{extents[n - first]}_shape"
+                result = Slot(name, shape, slot.dtype, RESULT)
+                results.append(result)
+                self.blocks.deliver(slot, result)
+        except IrError as error:
+            self.whole.problems += error.diagnostics
+        return results, form
 
     def case(self, params: list[Slot]) -> Value:
         """The value of the function that is the entry's for the lengths of the run."""

@@ -56,6 +56,14 @@ class StepOrders:
             most, ran = max(most, during), ran | 1 << n
         return most
 
+    def area(self, order: Sequence[int]) -> int:
+        """The sum over all steps of the bytes that are alive."""
+        ran = live = area = 0
+        for n in order:
+            during, live = self._run(ran, live, n)
+            area, ran = area + during, ran | 1 << n
+        return area
+
     def least(self) -> int:
         """A lower bound of all peaks: the largest need of a single step."""
         return max((self._alone(s) for s in self.steps), default=0)

@@ -30,21 +30,26 @@ def order_steps(program: Program) -> None:
         if all(n in others for n, others in enumerate(before[1:])):
             continue  # a chain: there is no other order
         orders = _orders(f.body, before)
-        body = _best(orders, before)
+        body = _best(orders, before, f.trains)
         if body is not None:
             f.body[:] = [f.body[n] for n in body]
 
 
-def _best(orders: StepOrders, before: Sequence[Sequence[int]]) -> list[int] | None:
-    """The order with the least peak; None if no other has less than the present one."""
+def _best(orders: StepOrders, before: Sequence[Sequence[int]], trains: bool) -> list[int] | None:
+    """The order with the least peak; None if no other has less than the present one.
+
+    Of the orders of a training step with the same peak, the one with the least memory on average is best: at some peaks, values are computed
+    again in place of being stored (`ram_limit`), and others remain.
+    """
     present = list(range(len(before)))
     least = orders.peak(present)
-    if least == orders.least():
+    if least == orders.least() and not trains:
         return None
-    best = present
+    best, area = present, orders.area(present) if trains else 0
     for order in (_by_depth(before), *([orders.greedy()] if len(before) <= _FEW else ())):
-        if (peak := orders.peak(order)) < least:
-            best, least = order, peak
+        peak, own = orders.peak(order), orders.area(order) if trains else 0
+        if (peak, own) < (least, area):
+            best, least, area = order, peak, own
     best = orders.best(least) or best
     return best if best is not present else None
 

@@ -401,7 +401,8 @@ class HostFunction:
         extents_of: the last results are extents of others: for each of these, the number of the result that it is of.
         values: of an entry, the types of parameters and results that are handles; None if all are tensors.
         ram_limit: of an entry, the most bytes that its frame may have; None for no limit.
-        recomputed: values that are computed again to that end.
+        trains: true of an entry that is a training step, which computes values again where that takes little time.
+        recomputed: values that are computed again, for the limit or as they take little time.
     """
 
     name: str
@@ -428,6 +429,7 @@ class HostFunction:
     extents_of: Sequence[int] = ()
     values: EntryValues | None = None
     ram_limit: int | None = None
+    trains: bool = False
     recomputed: Sequence[Recomputed] = ()
 
     @property

@@ -171,7 +171,11 @@ def test_where_it_is_taken_for_lengths() -> None:
     )
     for bounds, strategy in ((many, "strassen"), (few, "register_tile")):
         built = irtool.build(
-            irtool.parse(text), {"w": chance}, target="c{mcpu=x86-64-v4,multiply_adds=1}", emit="tir", dims={"rows": bounds}
+            irtool.parse(text),
+            {"w": chance},
+            target="c{mcpu=x86-64-v4,multiply_adds=1}",
+            emit="tir",
+            dims={"rows": bounds},
         )
         assert [k["strategy"] for k in built.report["kernels"]] == [strategy]
 

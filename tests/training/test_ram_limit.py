@@ -91,3 +91,40 @@ def test_the_command_prints_the_plan_or_the_excess(tmp_path: Path) -> None:
     assert not (tmp_path / "step.relay").exists()
     code, _, err = irtool_command(*common, "--ram-limit", "much")
     assert code == 2 and "is not a size" in err
+
+
+def normalised_layers(channels: int = 48, layers: int = 6) -> str:
+    """Convolutions, each with its channels' means taken off, and a ReLU."""
+    weights = ", ".join(f"%w{n}: Tensor[({channels}, {channels}, 3, 3), float32]" for n in range(layers))
+    lines = []
+    for n in range(layers):
+        x = f"%{4 * n - 1}" if n else "%x"
+        lines += [
+            f"  %{4 * n} = nn.conv2d({x}, %w{n}, padding=[1, 1, 1, 1], channels={channels}, kernel_size=[3, 3]);",
+            f"  %{4 * n + 1} = mean(%{4 * n}, axis=[0, 2, 3], keepdims=True);",
+            f"  %{4 * n + 2} = subtract(%{4 * n}, %{4 * n + 1});",
+            f"  %{4 * n + 3} = nn.relu(%{4 * n + 2});",
+        ]
+    body = "\n".join([*lines, f"  %{4 * layers - 1}"])
+    return f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(2, {channels}, 16, 16), float32], {weights}) {{\n{body}\n}}\n'
+
+
+def test_values_of_little_work_are_computed_again_without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, weights, _ = network(normalised_layers())
+    step = train_step(module, weights, TrainOptions(loss="mse", learning_rate=0.1))
+    usual = irtool.build(step.module, step.params, name="net")
+    monkeypatch.setattr("irtool.lower.ram_limit._LITTLE_WORK", 0.0)
+    stored = irtool.build(step.module, step.params, name="net", cache=False)
+    assert stored.report["recomputed"] == []
+    again = usual.report["recomputed"]
+    assert again and usual.report["arena_bytes"] <= 0.9 * stored.report["arena_bytes"]
+    assert sum(r["macs"] for r in again) <= stored.report["macs"] / 64
+    x = np.random.default_rng(1).standard_normal((2, 48, 16, 16)).astype("float32")
+    instances = [usual.instance(), stored.instance()]
+    for _ in range(3):
+        np.testing.assert_array_equal(*(np.asarray(i.step([x, np.zeros_like(x)])) for i in instances))
+
+
+def test_a_function_that_is_no_training_step_stores_its_values() -> None:
+    module, weights, _ = network(normalised_layers())
+    assert irtool.build(module, weights, name="net").report["recomputed"] == []

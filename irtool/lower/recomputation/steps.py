@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 from ...symbolic_int import nominal, planned
@@ -71,8 +72,10 @@ class Recomputation:
         self.refused: set[tuple[Slot, Slot | None, int]] = set()
         self.recomputed: list[Recomputed] = []
 
-    def reduce(self, limit: int) -> int:
-        """Runs steps again until no more bytes than the limit are live at one time, or nothing more helps; the bytes at the end."""
+    def reduce(self, limit: int, share: float = inf) -> int:
+        """Runs steps again until no more bytes than the limit are live at one time, nothing more helps, or that would take more than a share of
+        the function's work; the bytes at the end."""
+        left = share * sum(map(work_of, self._body))
         while True:
             body = self._body
             lives = _lives(body)
@@ -84,8 +87,10 @@ class Recomputation:
             choice = self._best(body, lives, peak)
             if choice is None:
                 return most
-            if not self._apply(choice, (most, live.count(most))):
+            if choice.work > left or not self._apply(choice, (most, live.count(most))):
                 self.refused.add(self._key(choice.value, choice.before))
+            else:
+                left -= choice.work
 
     @property
     def _body(self) -> list[RunKernel]:
