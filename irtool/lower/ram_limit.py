@@ -26,7 +26,8 @@ more work as without, since fewer bytes leave the caches (EPYC, AVX-512, 2026-11
 def plan_limited_memory(program: Program, threads: int = 1, pools: Sequence[Pool] = (), overlap: bool = False) -> None:
     """Plans the memory of a program whose functions may have a `ram_limit`; see `plan_memory`.
 
-    Training steps without a limit compute values again that take little time. Raises IrError if the frame of an entry is larger than its limit, even with values computed again.
+    Training steps without a limit compute values again that take little time. Raises IrError if the frame of an entry is larger than its
+    limit, even with values computed again.
     """
     for f in program.functions.values():
         if f.trains and f.ram_limit is None and f.name in program.entry_names:
