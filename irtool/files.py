@@ -147,7 +147,8 @@ class Draft:
             with open(self._unfinished, "rb") as whole, open(self._stream, "wb") as out:
                 shutil.copyfileobj(whole, out)
             return
-        os.chmod(self._unfinished, _mode(self.target, executable))
+        if hasattr(os, "umask"):  # WASI has no permissions of files
+            os.chmod(self._unfinished, _mode(self.target, executable))
         os.replace(self._unfinished, self.target)
         self._unfinished = ""
 

@@ -5,12 +5,7 @@ In Chromium, the pages fit on screens of three sizes, and the search works where
 
 from __future__ import annotations
 
-import functools
-import http.server
 import os
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,8 +15,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.peers.screens import SIZES, faint_texts
-
-ROOT = Path(__file__).parents[2]
+from tests.peers.served_site import serve
 
 
 class Page(HTMLParser):
@@ -57,24 +51,6 @@ class Page(HTMLParser):
             self.text.append(data)
 
 
-@pytest.fixture(scope="module")
-def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not request.config.getoption("--peers"):
-        pytest.skip("only with --peers")
-    pytest.importorskip("material")
-    folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
-    return folder
-
-
 def test_links_lead_somewhere(site: Path) -> None:
     pages = {p: Page(p) for p in site.glob("*.html") if p.name != "404.html"}
     assert len(pages) > 30
@@ -107,20 +83,11 @@ def test_no_markup_is_left_over(site: Path) -> None:
             )
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves files without a line for each."""
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    """Where the site is served, as `python -m http.server -d build/site` does it."""
-    with http.server.ThreadingHTTPServer(("localhost", 0), functools.partial(Quiet, directory=site)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}"
-        server.shutdown()
+    """The address of the site, as `python -m http.server -d build/site` serves it."""
+    with serve(site) as address:
+        yield address
 
 
 def test_the_search_finds_pages_without_a_network(address: str, browser: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import re
@@ -413,7 +414,10 @@ def _answer(command: tuple[str, ...]) -> tuple[str, str]:
 
 
 def _ask(command: Sequence[str]) -> subprocess.CompletedProcess[str] | OSError:
-    """The result of a command, or the error for one that cannot be run."""
+    """The result of a command, or the error for one that cannot be run. A program that is not there takes no thread, which systems
+    without processes, such as WASI, do not have."""
+    if shutil.which(command[0], os.F_OK) is None:
+        return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
     try:
         with Jobs() as running:
             return running.run([command])[0]
