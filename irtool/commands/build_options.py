@@ -72,11 +72,11 @@ output_options = grouped(
     click.option(
         "--emit",
         type=param_types.OUTPUT,
-        metavar="tir|isel|c|obj|so|exe|mlf",
+        metavar="tir|isel|c|obj|so|exe|wheel|mlf",
         default="",
         show_default="so",
         help="Output kind: scheduled loop nests, the nests after instruction selection, sources, object files, shared library, program, "
-        "or model library format. Kinds depend on the backend.",
+        "Python package, or model library format. Kinds depend on the backend.",
     ),
     click.option(
         "--kernel",
@@ -107,7 +107,7 @@ flag_options = grouped(
     click.option(
         "--mcpu",
         default=None,
-        show_default="native; with --emit=c, portable",
+        show_default="native; with --emit=c and wheel, portable",
         metavar="CPU",
         help="Target processor: native, x86-64-v3, cortex-a72, …; `none` for the compiler's default; several levels, such as "
         "x86-64-v2,x86-64-v3,x86-64-v4, or `portable`: code for each, chosen at run time.",

@@ -38,15 +38,17 @@ from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, companion_prefix, split_words
 from ..toolchain.levels import LEVELS, PORTABLE, ProcessorLevel, find_levels
 from ..toolchain.processor import processor_count, processor_name, processor_numbers, thread_count
-from .banner import LICENCE, Origin, without_folder
+from .banner import Origin, without_folder
 from .bindings import BINDINGS
-from .bindings.network import BoundNetwork, check_bound, type_text
+from .bindings.network import bound_network
+from .bindings.python import write_python
 from .build_file import KINDS, write_build_file
 from .executable import described_lengths, write_main
 from .object_files import Objects
 from .pool_flags import read_pools
 from .testbench import trial_lengths, write_testbench
 from .tvm_interface import interface_stem, write_tvm_interface
+from .wheel import check_package, platform_tag, write_wheel
 
 if TYPE_CHECKING:
     from ...selection.kernel import Selection
@@ -69,7 +71,7 @@ class CSources(Sources):
     """The sources with the facts that the compiler needs.
 
     `extra_sources`: further sources of the library; `main`: the source of the program; `objects`: those that are being compiled
-    already; `notes`: those for the user.
+    already; `notes`: those for the user; `module`: the module of a Python package.
     """
 
     text: CText | None = None
@@ -77,6 +79,7 @@ class CSources(Sources):
     main: str = ""
     objects: Objects | None = None
     notes: tuple[str, ...] = ()
+    module: str = ""
 
 
 @backend("c")
@@ -88,7 +91,7 @@ class C(Backend):
     kernel. Weights are in the source, in a source file of their own, or in `NAME.bin`.
     """
 
-    emits = ("c", "obj", "so", "exe", "mlf")
+    emits = ("c", "obj", "so", "exe", "wheel", "mlf")
     name_rule = "it must be a C identifier, and not a word of C"
 
     math: str = flag("fast", "own vectorized exp, tanh, erf … (4 ULP), or those of libm", ("fast", "strict"))
@@ -96,7 +99,7 @@ class C(Backend):
     mcpu: str = flag(
         "",
         "processor, by the compiler's name; `none`: the compiler's default; `portable`, or levels such as "
-        "x86-64-v2,x86-64-v3: code for each, chosen when it is loaded; default: native, for emit=c portable",
+        "x86-64-v2,x86-64-v3: code for each, chosen when it is loaded; default: native, for emit=c and wheel portable",
     )
     opt: str = opt_flag()
     winograd: str = winograd_flag()
@@ -130,6 +133,7 @@ class C(Backend):
         "also write wrappers for other languages: NAME.hpp (C++17), NAME.f90 (Fortran 2008), NAME.rs (Rust)",
         tuple(BINDINGS),
     )
+    wheel_version: str = flag("0.0.0", "version of the Python package of emit=wheel")
     board: str = flag(
         "",
         "board, by its name (`irtool boards`) or a file: its processor and compiler, start-up code, linker script, Makefile",
@@ -155,6 +159,8 @@ class C(Backend):
         if self.bindings and (emit == "mlf" or self.workspace_pools):
             what = "an archive" if emit == "mlf" else "a workspace in pools"
             raise UsageError(f"{what} has no bindings: leave out --bindings={','.join(self.bindings)}")
+        if emit == "wheel" and self.workspace_pools:
+            raise UsageError("a workspace in pools has no module for Python: emit=wheel needs one arena")
         if self.api == "tvm" and len(entries) > 1:
             raise UsageError("TVM's interface has one function: name one entry only, or use api=flat")
         split_words(self.cflags, "the compiler's flags")
@@ -193,7 +199,7 @@ class C(Backend):
         board = self._board
         if board is None:
             return
-        if emit in ("so", "mlf"):
+        if emit in ("so", "wheel", "mlf"):
             raise UsageError(
                 f"emit={emit} is for an operating system, and the board {board.name} has none",
                 help="--emit=c, obj or exe",
@@ -271,7 +277,7 @@ class C(Backend):
             has_test = self.testbench or emit == "c"
             weights = INLINE if self.weights == "auto" else self.weights
             return replace(self, mcpu=self.mcpu or board.processor, weights=weights, testbench=has_test)
-        return self if self.mcpu else replace(self, mcpu=PORTABLE if emit == "c" else "native")
+        return self if self.mcpu else replace(self, mcpu=PORTABLE if emit in ("c", "wheel") else "native")
 
     def identity(self) -> str:
         return f"{self.compiler.identity}{self._board or ''}"
@@ -368,6 +374,8 @@ class C(Backend):
         from .board_program import board_files, notes_on_floats
 
         name = request.name
+        if request.emit == "wheel":
+            check_package(name, self.wheel_version)
         objects = None
         if request.folder is not None and request.emit in _TARGETS:
             objects = request.resources.enter_context(Objects(self.compiler, request.folder, request.object_cache))
@@ -423,6 +431,7 @@ class C(Backend):
             main,
             objects,
             () if board is None else notes_on_floats(board, program),
+            write_python(bound_network(name, text)) if request.emit == "wheel" else "",
         )
 
     def _evidence(self, program: Program, request: Request, text: CText) -> dict[str, list[Any]]:
@@ -449,19 +458,11 @@ class C(Backend):
         facts = flow_facts(name, text.source)
         return {f"{name}.ffx": [facts.encode()], f"{name}_trace.json": [matrix.encode()]}
 
-    def _bindings(self, name: str, text: CText) -> dict[str, list[Any]]:
+    def _bindings(self, name: str, text: CText) -> dict[str, list[Any] | Path]:
         """The files of wrappers for other languages."""
         if not self.bindings:
             return {}
-        check_bound(text.entries)
-        tensors = [
-            f"  {way}  {type_text(p)} {p.name}"
-            for e in text.entries[:1]
-            for way, parameters in (("in ", e.inputs), ("out", e.outputs))
-            for p in parameters
-        ]
-        banner = [f"The functions of {name}.h.", "", *tensors, "", f"Written by irtool {__version__}.", LICENCE]
-        network = BoundNetwork(name, banner, text.entries, text.arena_bytes + ALIGNMENT, bool(text.weights))
+        network = bound_network(name, text)
         return {f"{name}.{ending}": [BINDINGS[ending](network).encode()] for ending in self.bindings}
 
     def _report(self, program: Program, text: CText) -> dict[str, Any]:
@@ -523,10 +524,20 @@ class C(Backend):
                 if file not in objects:
                     objects.add(file, b"".join(content))
             files = objects.finish()
-        self.compiler.link(request.emit, [files[file] for file in units], target, folder)
+        kind = "so" if request.emit == "wheel" else request.emit
+        self.compiler.link(kind, [files[file] for file in units], target, folder)
+        if request.emit == "wheel":
+            target = self._wheel(sources, request.name, folder)
         built = {target: folder / target}
         is_library, is_program = request.emit == "so", request.emit == "exe"
         return Built(built, target if is_library else "", target if is_program else "", sources.notes, facts)
+
+    def _wheel(self, sources: CSources, name: str, folder: Path) -> str:
+        """Writes the package of the linked library and returns its file name."""
+        contents = {"__init__.py": [sources.module.encode()], f"{name}.so": [(folder / f"{name}.so").read_bytes()]}
+        if sources.weights:
+            contents[sources.weights] = sources.buffers(sources.weights)
+        return write_wheel(folder, name, self.wheel_version, platform_tag(self.compiler.target), contents)
 
     def _limits(self) -> tuple[int | None, int | None]:
         """The limits of flash and RAM in bytes, None without a limit. Raises UsageError for another text than a number of bytes."""
@@ -571,5 +582,5 @@ class C(Backend):
         return {"footprint": record}
 
 
-_TARGETS = {"so": "{}.so", "obj": "{}.o", "exe": "{}"}
+_TARGETS = {"so": "{}.so", "wheel": "{}.so", "obj": "{}.o", "exe": "{}"}
 """The name of the compiled file, by output."""

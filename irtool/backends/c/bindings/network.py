@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from .... import __version__
 from ....diagnostics import UsageError
 from ....symbolic_int import SymbolicInt, bound, symbols_of
 from ...interface.entry import EntryPoint, Parameter
+from ...interface.memory import ALIGNMENT
 from ...library import ERRORS
+from ..banner import LICENCE
+
+if TYPE_CHECKING:
+    from ..program import CText
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,19 @@ class BoundNetwork:
     def method(self, entry: EntryPoint) -> str:
         """The name of an entry's function in the bindings: `run`, or `run_encode` for another one."""
         return "run" if entry is self.entries[0] else entry.run.removeprefix(f"{self.name}_")
+
+
+def bound_network(name: str, text: CText) -> BoundNetwork:
+    """The network of a C text. Raises UsageError for networks that bindings have no form for."""
+    check_bound(text.entries)
+    tensors = [
+        f"  {way}  {type_text(p)} {p.name}"
+        for e in text.entries[:1]
+        for way, parameters in (("in ", e.inputs), ("out", e.outputs))
+        for p in parameters
+    ]
+    banner = [f"The functions of {name}.h.", "", *tensors, "", f"Written by irtool {__version__}.", LICENCE]
+    return BoundNetwork(name, banner, text.entries, text.arena_bytes + ALIGNMENT, bool(text.weights))
 
 
 def check_bound(entries: Sequence[EntryPoint]) -> None:
