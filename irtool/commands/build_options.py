@@ -193,10 +193,10 @@ flag_options = grouped(
     openmp_option,
     click.option(
         "--api",
-        type=click.Choice(["flat", "tvm"]),
+        type=click.Choice(["flat", "tvm", "tvm-ffi"]),
         default=None,
         show_default="flat",
-        help="C interface: NAME_run(x, out), or TVM's tvmgen_NAME_run(inputs, outputs) as well.",
+        help="C interface: NAME_run(x, out), or TVM's tvmgen_NAME_run(inputs, outputs) as well, or functions for apache-tvm-ffi.",
     ),
     click.option(
         "--testbench",

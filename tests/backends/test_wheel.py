@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import irtool
-from irtool.backends.c.wheel import platform_tag
+from irtool.backends.c.bindings.wheel import platform_tag
 from irtool.diagnostics import UsageError
 
 DENSE = "def @main(%x: Tensor[(2, 3), float32], %w: Tensor[(4, 3), float32]) { nn.dense(%x, %w, units=4) }"

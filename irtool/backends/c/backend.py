@@ -34,6 +34,7 @@ from ..interface.entry import EntryPoint
 from ..interface.memory import ALIGNMENT, REGION_SIZE, check_region_size, region_bytes
 from ..interface.names import Identifiers
 from ..interface.weights_file import INLINE
+from ..library import ERRORS
 from ..timing import TimingConditions, TimingJob
 from ..toolchain.compiler import NATIVE_NAMES, Compiler, companion_prefix, split_words
 from ..toolchain.levels import LEVELS, PORTABLE, ProcessorLevel, find_levels
@@ -42,13 +43,14 @@ from .banner import Origin, without_folder
 from .bindings import BINDINGS
 from .bindings.network import bound_network
 from .bindings.python import write_python
+from .bindings.tvm_ffi import write_tvm_ffi
+from .bindings.wheel import check_package, platform_tag, write_wheel
 from .build_file import KINDS, write_build_file
 from .executable import described_lengths, write_main
 from .object_files import Objects
 from .pool_flags import read_pools
 from .testbench import trial_lengths, write_testbench
 from .tvm_interface import interface_stem, write_tvm_interface
-from .wheel import check_package, platform_tag, write_wheel
 
 if TYPE_CHECKING:
     from ...selection.kernel import Selection
@@ -116,7 +118,11 @@ class C(Backend):
     constant_pools_size_hint_bytes: tuple[str, ...] = flag((), "sizes of constant pools: NAME:BYTES")
     region_size: str = flag("", REGION_SIZE)
     openmp: bool = flag(False, "compile with OpenMP threads")
-    api: str = flag("flat", "NAME_run(x, out), or also TVM's tvmgen_NAME_run(inputs, outputs)", ("flat", "tvm"))
+    api: str = flag(
+        "flat",
+        "NAME_run(x, out), or also TVM's tvmgen_NAME_run(inputs, outputs), or functions of apache-tvm-ffi",
+        ("flat", "tvm", "tvm-ffi"),
+    )
     weights: str = flag(
         "auto",
         "place of weights: NAME.c, NAME_weights.c or NAME.bin; auto: by size",
@@ -178,7 +184,7 @@ class C(Backend):
             return
         excluded = {
             "openmp": self.openmp,
-            "api=tvm": self.api == "tvm",
+            f"api={self.api}": self.api != "flat",
             "weights=file": self.weights == "file",
             "workspace_pools": bool(self.workspace_pools),
             "emit=mlf": emit == "mlf",
@@ -344,7 +350,7 @@ class C(Backend):
         from .program import TextOptions, write_program
         from .units import UNIT_LENGTH
 
-        further_files = [f"{interface_stem(name)}.c"] if self.api == "tvm" else []
+        further_files = {"tvm": [f"{interface_stem(name)}.c"], "tvm-ffi": [f"{name}_tvm_ffi.c"]}.get(self.api, [])
         levels = self.levels if program.lesser else ()
         vectors = [(level.name, 8 * level.machine.vector_bytes) for level in levels]
         origin = Origin.of(self.compiler, __version__, 8 * self.machine().vector_bytes, further_files, vectors)
@@ -395,14 +401,9 @@ class C(Backend):
             made_for = write_build_file(kind, name, text.origin, text.sources, weights)
             files[f"{name}{KINDS[kind]}"] = [made_for.encode()]
         files |= self._bindings(name, text)
-        further_files: list[str] = []
-        if self.api == "tvm" or request.emit == "mlf":
-            if entry.instance is not None:
-                raise UsageError("TVM's interface has no states", help="build with api=flat, and not with emit=mlf")
-            interface = write_tvm_interface(name, entry, text.arena_bytes, bool(text.weights))
-            files[f"{interface.stem}.h"] = [interface.header.encode()]
-            files[f"{interface.stem}.c"] = [interface.source.encode()]
-            further_files.append(f"{interface.stem}.c")
+        interfaces = self._interfaces(name, request.emit, text)
+        files |= interfaces
+        further_files = [file for file in interfaces if file.endswith(".c")]
         main = ""
         if self.testbench:
             main = f"{name}_test.c"
@@ -457,6 +458,21 @@ class C(Backend):
         )
         facts = flow_facts(name, text.source)
         return {f"{name}.ffx": [facts.encode()], f"{name}_trace.json": [matrix.encode()]}
+
+    def _interfaces(self, name: str, emit: str, text: CText) -> dict[str, list[Any] | Path]:
+        """The files of the interface of TVM, or of tvm-ffi."""
+        entry = text.entries[0]
+        if self.api == "tvm" or emit == "mlf":
+            if entry.instance is not None:
+                raise UsageError("TVM's interface has no states", help="build with api=flat, and not with emit=mlf")
+            interface = write_tvm_interface(name, entry, text.arena_bytes, bool(text.weights))
+            return {
+                f"{interface.stem}.h": [interface.header.encode()],
+                f"{interface.stem}.c": [interface.source.encode()],
+            }
+        if self.api == "tvm-ffi":
+            return {f"{name}_tvm_ffi.c": [write_tvm_ffi(name, text.entries, ERRORS, bool(text.weights)).encode()]}
+        return {}
 
     def _bindings(self, name: str, text: CText) -> dict[str, list[Any] | Path]:
         """The files of wrappers for other languages."""

@@ -56,7 +56,7 @@ def _array(value: ArrayLike, name: str, described: str, dtype: str, rank: int) -
     """An array of any library as one of numpy, without a copy if it is contiguous in the processor's memory."""
     try:
         takes_over = not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__")
-        array = np.from_dlpack(value) if takes_over else np.asarray(value)  # type: ignore[arg-type]
+        array = np.from_dlpack(value) if takes_over else np.asarray(value)  # type: ignore[arg-type]  # it has __dlpack__
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise NetworkError(f"{name} is {described}: {error}") from None
     if array.dtype != dtype or array.ndim != rank:

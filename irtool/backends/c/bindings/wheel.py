@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ... import __version__
-from ...diagnostics import UsageError
-from ..toolchain.compiler import NATIVE_NAMES
+from .... import __version__
+from ....diagnostics import UsageError
+from ...toolchain.compiler import NATIVE_NAMES
 
 _WHEN = (1980, 1, 1, 0, 0, 0)
 _MACHINES = {"arm": "armv7l", "i386": "i686"}
