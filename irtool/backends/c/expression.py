@@ -55,8 +55,8 @@ class Writer:
         self.support = support
         self.index_type = index_type
         self.variables: dict[Expr, str] = {}
-        self._written: dict[Expr, str] = {}
-        """Texts of index arithmetic without statements: the same indices occur again and again."""
+        self._written: dict[Expr, tuple[str, int]] = {}
+        """Texts of index arithmetic without statements, and the depths of their parentheses: the same indices occur again and again."""
 
     def declare(self, v: Var) -> str:
         """A C name for a variable."""
@@ -73,22 +73,33 @@ class Writer:
         """Statements to run first, and a C expression for each root."""
         if len(roots) != 1:
             lines, texts, _ = trampoline(self._scope(roots, {}, {}))
-            return lines, texts
+            return lines, [bare(text) for text in texts]
         (root,) = roots
-        known = self._written.get(root)
+        known = self._written.get(root) or self._neighbour(root)
         if known is not None:
-            return [], [known]
-        lines, texts, _ = trampoline(self._scope(roots, {}, {}))
+            return [], [bare(known[0])]
+        lines, texts, depth = trampoline(self._scope(roots, {}, {}))
         if not lines and all(isinstance(e, _PLAIN) for e in post_order(root)):
-            self._written[root] = texts[0]
-        return lines, texts
+            self._written[root] = texts[0], depth
+        return lines, [bare(text) for text in texts]
+
+    def _neighbour(self, root: Expr) -> tuple[str, int] | None:
+        """The text and the depth of an index that was written before, and a number; None for other expressions."""
+        if not isinstance(root, Binary) or root.op not in ("+", "-") or not isinstance(root.b, Const):
+            return None
+        index = self._written.get(root.a)
+        if index is None or index[1] >= _DEEPEST:
+            return None
+        text, depth = index
+        self._written[root] = self._one(root, [text, literal(root.b.value, root.b.dtype)]), depth + 1
+        return self._written[root]
 
     # -- scopes --------------------------------------------------------------------------------------------------------
 
     def _scope(
         self, roots: Sequence[Expr], outer: dict[Expr, str], outer_depth: dict[Expr, int]
     ) -> Generator[Any, Any, tuple[list[str], list[str], int]]:
-        """Statements, the expressions of the roots, and the depth of their parentheses."""
+        """Statements, the expressions of the roots in their parentheses, and the depth of these."""
         text: dict[Expr, str] = dict(outer)
         depth: dict[Expr, int] = dict(outer_depth)
         lines: list[str] = []
@@ -123,7 +134,7 @@ class Writer:
                 result, nested = name, 0
             text[e] = result
             depth[e] = nested
-        return lines, [bare(text[r]) for r in roots], max((depth.get(r, 0) for r in roots), default=0)
+        return lines, [text[r] for r in roots], max((depth.get(r, 0) for r in roots), default=0)
 
     def _apart(self, order: Sequence[Expr]) -> Set[Expr]:
         """The nodes that become variables even if they have one use."""
@@ -136,9 +147,9 @@ class Writer:
     def _branches(
         self, e: Select, text: dict[Expr, str], depth: dict[Expr, int], lines: list[str]
     ) -> Generator[Any, Any, tuple[str, int]]:
-        then_lines, (then,), then_depth = yield self._scope([e.then], text, depth)
-        other_lines, (other,), other_depth = yield self._scope([e.other], text, depth)
-        cond = text[e.cond]
+        then_lines, then_texts, then_depth = yield self._scope([e.then], text, depth)
+        other_lines, other_texts, other_depth = yield self._scope([e.other], text, depth)
+        then, other, cond = bare(then_texts[0]), bare(other_texts[0]), text[e.cond]
         if not then_lines and not other_lines and len(then) + len(other) < _LONGEST:
             return enclose(f"{self._condition(cond)} ? {then} : {other}"), 1 + max(
                 depth.get(e.cond, 0), then_depth, other_depth
@@ -153,8 +164,8 @@ class Writer:
     def _short_circuit(
         self, e: Binary, text: dict[Expr, str], depth: dict[Expr, int], lines: list[str]
     ) -> Generator[Any, Any, tuple[str, int]]:
-        right_lines, (right,), right_depth = yield self._scope([e.b], text, depth)
-        left = text[e.a]
+        right_lines, right_texts, right_depth = yield self._scope([e.b], text, depth)
+        left, right = text[e.a], bare(right_texts[0])
         if not right_lines:
             sign = "&&" if e.op == "and" else "||"
             return enclose(f"{left} {sign} ({right})"), 1 + max(depth.get(e.a, 0), 1 + right_depth)
