@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -205,6 +206,43 @@ def test_nothing_is_looked_for_where_nothing_is_missing(page: Path, installed: P
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(installed), str(ROOT)])}
     done = subprocess.run([sys.executable, "-c", code], cwd=page, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("form", ["dist-info", "egg-info", "egg", "wheel"])
+def test_installed_plug_ins_of_every_form_are_imported(form: str, tmp_path: Path) -> None:
+    """As folders of metadata beside the module, as a folder that is an egg, and in a wheel on the search path."""
+    info = {"egg": "EGG-INFO"}.get(form, f"hens-1.0.{'dist-info' if form == 'wheel' else form}")
+    files = {
+        "hens.py": "",
+        f"{info}/{'METADATA' if 'dist' in info else 'PKG-INFO'}": "Metadata-Version: 2.1\nName: hens\nVersion: 1.0\n",
+        f"{info}/entry_points.txt": "[irtool.plugins]\nhens = hens\n",
+    }
+    place = tmp_path / {"egg": "hens.egg", "wheel": "hens-1.0-py3-none-any.whl"}.get(form, "site")
+    if form == "wheel":
+        with zipfile.ZipFile(place, "w") as archive:
+            for name, text in files.items():
+                archive.writestr(name, text)
+    else:
+        for name, text in files.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(text)
+    assert "hens" in modules_of_plugins(str(place))
+
+
+def test_metadata_of_distributions_without_plug_ins_is_not_parsed(tmp_path: Path) -> None:
+    info = tmp_path / "ducks-1.0.dist-info"
+    info.mkdir()
+    (info / "entry_points.txt").write_text("[console_scripts]\nducks = ducks:main\n")
+    assert "importlib.metadata" not in modules_of_plugins(str(tmp_path))
+
+
+def modules_of_plugins(path: str) -> list[str]:
+    """The modules of a Python that has looked for installed plug-ins."""
+    code = "import sys; from irtool.plugin.loading import load_installed; load_installed(); print(*sys.modules)"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([path, str(ROOT)])}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    ).stdout.split()
 
 
 def test_a_file_that_is_loaded_is_run_as_it_is_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

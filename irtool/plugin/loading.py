@@ -135,6 +135,9 @@ def load_installed() -> None:
     global _done
     if _done or getattr(_state, "busy", False) or os.environ.get(LEFT_OUT):
         return
+    if not _may_be_declared():
+        _done = True
+        return
     _state.busy = True
     try:
         from importlib.metadata import entry_points
@@ -146,6 +149,36 @@ def load_installed() -> None:
         _done = True
     finally:
         _state.busy = False
+
+
+def _may_be_declared() -> bool:
+    """False if no installed distribution declares a plug-in.
+
+    Files of entry points without the name of the group tell that, in a fifth of the time that `importlib.metadata` takes to be imported
+    and to parse them. True for distributions that are no folders on the search path.
+    """
+    from importlib.machinery import PathFinder
+
+    if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
+        return True
+    group = GROUP.encode()
+    for path in sys.path:
+        if path.endswith(".egg") or os.path.isfile(path):
+            return True
+        with contextlib.suppress(OSError):
+            for name in os.listdir(path or "."):
+                if name.lower().endswith((".dist-info", ".egg-info")) and group in _entry_points_of(path, name):
+                    return True
+    return False
+
+
+def _entry_points_of(path: str, name: str) -> bytes:
+    """The entry points of a distribution in a folder, as their file has them; nothing for one without such a file."""
+    try:
+        with open(os.path.join(path, name, "entry_points.txt"), "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 def _load_point(point: Any) -> None:
