@@ -68,14 +68,19 @@ class Key:
 
 def program_identity() -> str:
     """The identity of this irtool: the names, sizes and times of its files."""
-    root = Path(__file__).parent.parent
-    stamps = []
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(n for n in folders if n != "__pycache__")
-        for n in sorted(names):
-            about = os.stat(os.path.join(folder, n))
-            stamps.append((os.path.relpath(os.path.join(folder, n), root), about.st_size, about.st_mtime_ns))
-    return repr(stamps)
+    stamps: list[tuple[str, int, int]] = []
+    folders = [("", os.fspath(Path(__file__).parent.parent))]
+    while folders:
+        prefix, folder = folders.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = f"{prefix}{entry.name}"
+                if not entry.is_dir(follow_symlinks=False):
+                    about = entry.stat()
+                    stamps.append((name, about.st_size, about.st_mtime_ns))
+                elif entry.name != "__pycache__":
+                    folders.append((f"{name}/", entry.path))
+    return repr(sorted(stamps))
 
 
 def add_module(key: Key, module: Any) -> None:
