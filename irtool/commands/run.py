@@ -24,12 +24,11 @@ from .compiler_options import (
     runner_option,
     time_limit_option,
 )
-from .earlier_build import EarlierBuild, find_earlier, keep_build, key_of_run
+from .earlier_build import EarlierBuild, RandomValues, find_earlier, keep_build, key_of_run
 from .engines import check_way
 from .entry_module import read_entry_module
 from .images import ImageRule, image_options
 from .mistakes import ClashingOptions
-from .notes import say_random
 from .output_checks import OutputChecks, output_check_options
 from .param_facts import ParamFacts, main_option, type_options
 from .parameter_values import parameter_values
@@ -224,7 +223,7 @@ def command(
         session = _session(via, entry, level, chosen, (), compiling, is_cached=True)
         compiling = replace(compiling, session=session)
         if precision.is_exact and not (cache_dtype or steps > 1 or states_file or checks.dump_values):
-            key = key_of_run(session, file, param_facts, entry, missing_constants, seed, chosen.passes)
+            key = key_of_run(session, file, param_facts, entry, missing_constants, seed, random, chosen.passes)
         if (earlier := find_earlier(session, key, param_facts)) is not None:
             return _run_earlier(earlier, repeat, quiet, output, by_name, checks)
     read = read_entry_module(file, param_facts, entry, missing_constants, seed)
@@ -244,17 +243,17 @@ def command(
         steps,
         lambda facts, n: parameter_values(function, before, entry, facts, n, random, read.places),
     )
-    names = names_without_states(function, output_names(before[entry]))
-    saved = SavedStates(states_file, function)
+    names, saved = names_without_states(function, output_names(before[entry])), SavedStates(states_file, function)
+    drawn = RandomValues.of(function.params, values, missing, len(read.places), seed)
     results: dict[str, Any] = {}
     facts: list[str] = []
     for way in compare or [via]:
         results[way], build_key = _run(
             module, entry, rows, way, level, chosen, repeat, verbose, compiling, facts, bool(compare), saved.keep
         )
-        keep_build(key, build_key, read.param_facts.names, names, read.messages)
+        keep_build(key, build_key, read.param_facts.names, names, read.messages, drawn)
     report_instruments(chosen.instruments)
-    say_random(missing, max(len(read.places), len(function.params)), seed)
+    drawn.say()
     first = next(iter(results.values()))
     _give(first, names, quiet, output, by_name)
     saved.write()
@@ -444,6 +443,7 @@ def _run_earlier(
     for message in current_flags().printed(earlier.messages):
         click.echo(message, err=True)
     result, _ = _timed(lambda: earlier.artifact.run(earlier.values), repeat)
+    earlier.random.say()
     _give(result, earlier.names, quiet, output, by_name)
     leaves = value_leaves(result)
     checks.rank(leaves)

@@ -106,12 +106,30 @@ def test_inputs_that_are_converted_are_checked_as_before(net: Path) -> None:
         assert _result(net)[0] == 1
 
 
-def test_missing_inputs_are_random_as_before(net: Path) -> None:
+def test_missing_inputs_are_random_as_before(net: Path, reads: list[str]) -> None:
     _run(net)
     words = ["run", net, "--via", "c", "--params", net.parent / "w.npz"]
     first, second = irtool(*words), irtool(*words)
+    assert len(reads) == 2  # one with the input, one without
     assert first == second == irtool(*words, "--no-cache")
     assert "random" in first[2]
+    assert irtool(*words, "--seed", 1)[1] != first[1]
+    assert irtool(*words, "--no-random")[0] == 1
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "uint8", "bool", "bfloat16"])
+def test_random_inputs_of_every_dtype_are_the_same_again(net: Path, dtype: str) -> None:
+    net.write_text(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(2, 0, 3), {dtype}], %y: {dtype}) {{ (%x, %y) }}\n')
+    words = ["run", net, "--via", "c"]
+    first = irtool(*words)
+    assert first[0] == 0 and irtool(*words) == first == irtool(*words, "--no-cache")
+
+
+def test_large_random_inputs_are_drawn_again(net: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irtool.commands.earlier_build._MOST_RANDOM", 23)
+    words = ["run", net, "--via", "c", "--params", net.parent / "w.npz"]
+    assert irtool(*words) == irtool(*words)
+    assert len(reads) == 2
 
 
 def test_warnings_are_said_again_and_flags_about_them_hold(net: Path) -> None:
