@@ -12,6 +12,7 @@ import errno
 import io
 import os
 import stat
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -27,6 +28,21 @@ TEMPORARY = "irtool-"
 """The prefix of the names of temporary folders."""
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Where the streams stand that this process was given, such as a shell's `<(command)`."""
+
+
+_recordings: list[dict[str, None]] = []
+"""The paths that `recorded` collects at present."""
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[dict[str, None]]:
+    """Collects the paths of the files that `open_file` opens in the block, in their order, each once, without streams."""
+    paths: dict[str, None] = {}
+    _recordings.append(paths)
+    try:
+        yield paths
+    finally:
+        _recordings.remove(paths)
 
 
 def open_file(path: str | os.PathLike[str], streams: bool = False) -> io.BufferedReader:
@@ -49,6 +65,9 @@ def open_file(path: str | os.PathLike[str], streams: bool = False) -> io.Buffere
             if not is_stream or endless:
                 raise OSError(errno.EINVAL, f"it is {kind_of(mode)}, not a file", os.fspath(path))
             os.set_blocking(descriptor, True)
+        else:
+            for paths in _recordings:
+                paths[os.fspath(path)] = None
         return open(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

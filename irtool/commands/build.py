@@ -130,6 +130,7 @@ def command(
     from ..driver.options import choose_options, default_target
     from ..driver.session import Session
     from ..driver.tuned_table import with_table
+    from .dependencies import begin_rule
     from .destination import find_destination
     from .input_module import read_input
     from .output import write_text
@@ -137,6 +138,7 @@ def command(
 
     target = target or default_target(output.emit)
     goal = find_destination(output, target, file, flags)
+    rule = begin_rule(reports.depends, reports.dependency_file, goal, file)
     input_file = read_input(file)
     watching = _watching(chosen, printed, reports)
     dumping = _dumping(reports.dump_folder)
@@ -150,6 +152,7 @@ def command(
         unfiled.extend(text for path, text in paths_and_texts if path == "-")
         if dumping is not None:
             paths_and_texts += _dumped(dumping, artifact, reports.dump_folder or "", goal.name)
+        paths_and_texts += rule.texts(artifact.files, chosen.load)
         return {path: text for path, text in paths_and_texts if path != "-"}
 
     start = time.perf_counter()
@@ -168,8 +171,8 @@ def command(
             **chosen.context,
         )
         options, notes = with_table(options, schedules.tuned)
-        # What is asked of the passes is not in the cache.
-        cached = cache and not (reports.graph_file or watching)
+        # What is asked of the passes is not in the cache, and the digests that it keeps are of files that are not read again.
+        cached = cache and not (reports.graph_file or watching or rule.path)
         source = _build_input(
             input_file, param_facts, entries[0], missing_constants, inputs, chosen.passes, precision, messages
         )

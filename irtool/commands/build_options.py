@@ -42,6 +42,8 @@ class ReportChoice:
     graph_file: str | None = None
     time_passes: bool = False
     dump_folder: str | None = None
+    depends: bool = False
+    dependency_file: str | None = None
     quiet: bool = False
 
     def texts(self, artifact: Any, entry: str) -> list[tuple[str, str]]:
@@ -264,6 +266,20 @@ report_options = grouped(
         default=None,
         help="Write the module after each pass that changes it, the program after each stage, and the sources, as numbered files into a new or "
         "empty folder.",
+    ),
+    click.option(
+        "-MD",
+        "depends",
+        is_flag=True,
+        help="Also write NAME.d, a rule of make: the files of the build depend on the files that it has read.",
+    ),
+    click.option(
+        "-MF",
+        "dependency_file",
+        type=param_types.WRITTEN,
+        metavar="FILE",
+        default=None,
+        help="The file of that rule, in place of NAME.d.",
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print nothing on success."),
 )

@@ -63,6 +63,12 @@ def _defines_command(path: str) -> bool:
         return "\ndef command(" in source.read()
 
 
+def _print_cmake_folder(ctx: click.Context, is_chosen: bool) -> None:
+    if is_chosen:
+        click.echo(os.path.join(os.path.dirname(__file__), "templates", "cmake"))
+        ctx.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="irtool", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="Show Python tracebacks.")
@@ -81,6 +87,14 @@ def _defines_command(path: str) -> bool:
     expose_value=False,
     callback=lambda ctx, option, value: choose_colour(ctx, value),
     help="Colour output: on terminals (auto, which respects NO_COLOR, FORCE_COLOR and TERM=dumb), always or never.",
+)
+@click.option(
+    "--cmake-dir",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, option, value: _print_cmake_folder(ctx, value),
+    help="Print the folder of irtool.cmake, which has irtool_add_network, and exit.",
 )
 def group(debug: bool, max_size: int | None) -> None:
     """The opt and llc of Relay: parse, check, transform, print and compile Relay modules.

@@ -146,6 +146,7 @@ FAILING = {
 LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     # the line, its exit code, and what it does: `out:TEXT` and `err:TEXT` are printed, `not out:TEXT` is not, `FILE:TEXT` is written
     ("--version", 0, ("out:irtool ",)),
+    ("--cmake-dir", 0, ("out:templates",)),
     ("--debug check nowhere.relay", 1, ("err:cannot read nowhere.relay",)),
     ("--max-size 10 check net.relay", 1, ("err:more than 10 bytes",)),
     ("--color always check nowhere.relay", 1, ("err:\x1b[31m",)),
@@ -194,6 +195,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
      "sram:4000 --constant-pools flash --constant-pools-size-hint-bytes flash:9000 -v", 0, ("out:workspace pool sram: 0 bytes (of 4000)",)),
     ("build net.relay -o out --name n16 --emit wheel", 0, ("out:wrote out/n16-0.0.0-py3-none-",)),
     ("build net.relay -o out --name n17 --emit c --api tvm-ffi", 0, ("out/n17_tvm_ffi.c:__tvm_ffi_n17_run",)),
+    ("build net.relay -o out --name n18 --emit c -MD -MF n18.d", 0, ("n18.d:out/n18.c out/n18.h",)),
     ("build net.relay -o out --name n15 --emit c --dump-dir steps", 0, ("steps/000-input.relay:nn.dense", "out/n15.c:n15_run")),
     ("build net.relay -o out --name n4 --emit c --explain --no-cache", 0, ("out:vectorize(",)),
     ("build net.relay -Werror=W0101 -o out --name n14 --emit c --opt size --explain --no-cache", 0, ("out:# opt=size: no weights are transformed",)),

@@ -22,8 +22,9 @@ _NEEDED = {"--input d=cat.png": "PIL", ".onnx": "onnx"}
 
 
 def options(words: list[str]) -> set[str]:
-    """The names of options among words: `--name` of `--name=value`, `-O` of `-O3`."""
-    return {w.partition("=")[0] if w.startswith("--") else w[:2] for w in words if w.startswith("-") and w != "-"}
+    """The names of options among words: `--name` of `--name=value`, `-O` of `-O3`, `-MD` itself."""
+    short = {w for w in words if w.startswith("-") and not w.startswith("--") and w != "-"}
+    return {w.partition("=")[0] for w in words if w.startswith("--")} | short | {w[:2] for w in short}
 
 
 def test_no_option_is_left_out() -> None:
