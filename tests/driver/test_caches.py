@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -195,3 +196,13 @@ def test_refusals() -> None:
     )
     with pytest.raises(IrError, match="the cache %past cannot be in int8: its last axis"):
         irtool.run_passes(irtool.parse(last), "ConvertCaches{dtype=int8}")
+
+
+def test_copies_of_a_cache_have_the_rows_in_use(tmp_path: Path) -> None:
+    """Products copy keys into another order: those that are there, and not the whole memory of the cache."""
+    module = irtool.parse(GROWING.replace(f", {SIZE})", ", 64)"))
+    dims = {"past": "<=480", "n": "<=32"}
+    irtool.build(module, dims=dims, cache_dtype="float16", emit="tir", out_dir=tmp_path, mcpu="x86-64-v3")
+    text = next(tmp_path.glob("*.tir")).read_text()
+    shapes = re.findall(r"_t: Pointer\(global float16\), float16, \[(.*?)\]", text)
+    assert shapes and all("past" in s and "480" not in s and "512" not in s for s in shapes), shapes

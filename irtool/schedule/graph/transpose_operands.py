@@ -151,17 +151,18 @@ def _order(r: Reduction, e: Load, v: Var) -> _Order | None:
 def _with_copy(r: Reduction, e: Load, order: _Order) -> tuple[Map, Reduction]:
     """The copy of an operand in that order, and the reduction that reads it."""
     source, axis, step = e.source, order.axis, order.step
+    read = _extents_read(r, e)
     others = [n for n in range(source.ndim) if n != axis]
-    along = Var(f"t{axis}"), -(-source.shape[axis] // step)
+    along = Var(f"t{axis}"), -(-read[axis] // step)
     phase = Var("phase"), step
-    loops = [*((Var(f"t{n}"), source.shape[n]) for n in others), *([phase] if step > 1 else []), along]
+    loops = [*((Var(f"t{n}"), read[n]) for n in others), *([phase] if step > 1 else []), along]
     shape = [extent for _, extent in loops]
     buffer = source.replace(name=f"{source.name or 'operand'}_t", shape=shape, scope=Scope.GLOBAL, numbers="")
     index: dict[int, Expr] = {n: x for n, (x, _) in zip(others, loops)}
     index[axis] = along[0] * step + phase[0] if step > 1 else along[0]
     value: Expr = Load(source, tuple(index[n] for n in range(source.ndim)))
-    if source.shape[axis] % step:
-        value = Select(less(index[axis], source.shape[axis]), value, const(0, source.dtype), lazy=True)
+    if read[axis] % step:
+        value = Select(less(index[axis], read[axis]), value, const(0, source.dtype), lazy=True)
     copy = Map(tuple(loops), (Store(buffer, [x for x, _ in loops], value),))
     simplify = simplifier(r.loops, r.inner)
 
@@ -175,6 +176,13 @@ def _with_copy(r: Reduction, e: Load, order: _Order) -> tuple[Map, Reduction]:
         return Load(buffer, (*indices, simplify(floordiv(place, step)) if step > 1 else place))
 
     return copy, replace(r, update=rewrite(r.update, change))
+
+
+def _extents_read(r: Reduction, e: Load) -> tuple[int, ...]:
+    """The extents of an operand as far as the sum reads it: those of loops that alone are indices, such as the rows of a cache that are in use;
+    all of it otherwise."""
+    extents = {} if r.guards or sum(x.source is e.source for x in loads(r.update)) > 1 else dict((*r.loops, *r.inner))
+    return tuple(extents[i] if isinstance(i, Var) and i in extents else n for i, n in zip(e.indices, e.source.shape))
 
 
 def _with_transposed_result(m: Map, target: VectorTarget) -> tuple[Map, Map] | None:
