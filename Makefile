@@ -5,7 +5,7 @@ STAMP = .venv/.installed
 # Tests start the command hundreds of times; without bytecode each start compiles all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick test-all test-peers docs pages check format bench compare compare-dynamic compare-training compare-small certification compare-web compare-operators ablation models fuzz mutants clean
+.PHONY: run test quick test-all test-peers docs pages check format bench compare compare-dynamic compare-training compare-small certification compare-web compare-llm compare-operators ablation models fuzz mutants clean
 
 run: $(STAMP)
 	$(BIN)/irtool run --compare interp,c samples/simplenet.relay
@@ -92,6 +92,14 @@ compare-web: $(STAMP)-compare
 	mkdir -p build/web && npm install --silent --prefix build/web onnxruntime-web
 	.venv-compare/bin/python -m benchmarks.web --ort build/web --write $(ARGS)
 
+# Language models with random weights beside llama.cpp, which is built from its source package: writes docs/compare_llm.md. Half an hour, most of
+# it for that build; needs a C++ compiler.
+compare-llm: $(STAMP)
+	test -x .venv-llm/bin/python || $(PYTHON) -m venv .venv-llm
+	.venv-llm/bin/python -m pip install --quiet --disable-pip-version-check cmake ninja scikit-build-core gguf
+	CMAKE_ARGS="-DGGML_NATIVE=ON" .venv-llm/bin/python -m pip install --quiet --disable-pip-version-check --no-binary llama-cpp-python llama-cpp-python
+	$(BIN)/python -m benchmarks.llm --peers .venv-llm/bin/python --write $(ARGS)
+
 # Single operators beside torch, with one thread: writes docs/compare_operators.md. Ten minutes.
 compare-operators: $(STAMP)-compare
 	.venv-compare/bin/python -m benchmarks.operators --write
@@ -149,4 +157,4 @@ $(STAMP)-compare: $(STAMP) pyproject.toml benchmarks/compare/requirements.txt
 	touch $@
 
 clean:
-	rm -rf .venv .venv-compare build *.egg-info
+	rm -rf .venv .venv-compare .venv-llm build *.egg-info

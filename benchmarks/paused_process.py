@@ -16,18 +16,23 @@ class PausedProcess:
     """A module of Python in a process of its own, which answers lines of standard input by lines of JSON.
 
     It is stopped (SIGSTOP) but while it answers. Its first answer comes by itself. Other lines, such as those that engines print, are
-    skipped; the log is the file `log` in the folder.
+    skipped; the log is the file `log` in the folder. `python` runs it.
 
     Attributes:
         about: the first answer; None if there was none.
     """
 
     def __init__(
-        self, module: str, arguments: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
+        self,
+        module: str,
+        arguments: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str] | None = None,
+        python: str = sys.executable,
     ) -> None:
         self._log = (folder / "log").open("w+")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [python, "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

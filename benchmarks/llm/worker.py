@@ -1,0 +1,72 @@
+"""An engine in a process of its own: `python -m benchmarks.llm.worker ENGINE MODEL FILE THREADS`; lines of standard input ask for measurements.
+
+The first answer has the time from opening the model to the first logits, after the pages of FILE were dropped from the cache of the system.
+`prefill` and `decode` give seconds, of one thread those that it has run, so that other work on the machine counts little; `memory` the bytes of the process beyond those before the model was opened, at most.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+PROMPT, CONTINUED, DECODED = 512, 32, 48
+"""Tokens of a prefill, those before tokens are decoded one by one, and how many of these there are."""
+
+
+def tokens(count: int) -> list[int]:
+    """Tokens, the same in each process."""
+    return [300 + 7919 * n % 30000 for n in range(count)]
+
+
+def _status(field: str) -> int:
+    """Bytes of memory that the system counts for this process."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return 1024 * int(line.split()[1])
+    return 0
+
+
+def _drop_pages(path: str) -> None:
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def main(name: str, model: str, weights: str, threads: str) -> None:
+    """Answers until standard input ends."""
+    module = importlib.import_module(f"benchmarks.llm.{name}_engine")
+    if name == "llama_cpp":
+        importlib.import_module("llama_cpp")
+    clock = time.process_time if threads == "1" else time.perf_counter
+    before = _status("VmRSS")
+    _drop_pages(weights)
+    start = time.perf_counter()
+    engine = module.Engine(model, int(threads))
+    engine.read(tokens(1))
+    print(json.dumps(time.perf_counter() - start), flush=True)
+    for line in sys.stdin:
+        asked = line.strip()
+        engine.reset()
+        if asked == "memory":
+            print(json.dumps(_status("VmHWM") - before), flush=True)
+            continue
+        single = asked == "decode"
+        engine.read(tokens(CONTINUED if single else 8))
+        if not single:
+            engine.reset()
+        start = clock()
+        if single:
+            for n in range(DECODED):
+                engine.read([300 + n])
+        else:
+            engine.read(tokens(PROMPT))
+        seconds = clock() - start
+        print(json.dumps(seconds / DECODED if single else seconds), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
