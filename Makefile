@@ -38,8 +38,9 @@ test-all: $(STAMP)-dev
 test-peers: $(STAMP)-peers
 	$(BIN)/python -m pytest --peers tests/backends/test_llvm.py tests/peers
 
-# The site of docs/ in build/site: python -m http.server -d build/site.
+# The site of docs/ in build/site: python -m http.server -d build/site; manual pages in build/man: man -l build/man/irtool-build.1.
 docs: $(STAMP)-docs
+	$(BIN)/python -m irtool.commands.man_pages
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Writes docs/conformance.md and docs/robustness.md from the results of all tests, and tests/times.txt from their times.
