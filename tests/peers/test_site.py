@@ -62,7 +62,7 @@ def test_links_lead_somewhere(site: Path) -> None:
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             target = target / "index.html" if target.is_dir() else target
             assert target.is_file(), f"{path.name}: {link}"
-            if parts.fragment and target in pages:
+            if parts.fragment and target in pages and "=" not in parts.fragment:  # a text for the playground
                 assert unquote(parts.fragment) in pages[target].places, f"{path.name}: {link}"
 
 
