@@ -74,11 +74,11 @@ output_options = grouped(
     click.option(
         "--emit",
         type=param_types.OUTPUT,
-        metavar="tir|isel|c|obj|so|exe|wheel|mlf",
+        metavar="tir|isel|c|obj|so|exe|wheel|mlf|arduino|zephyr|…",
         default="",
         show_default="so",
         help="Output kind: scheduled loop nests, the nests after instruction selection, sources, object files, shared library, program, "
-        "Python package, or model library format. Kinds depend on the backend.",
+        "Python package, model library format, or a library in the layout of another build system. Kinds depend on the backend.",
     ),
     click.option(
         "--kernel",

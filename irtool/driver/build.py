@@ -72,8 +72,8 @@ def build(module: Module | Expr, options: BuildOptions) -> Artifact:
         name: prefix of files and C names; a C identifier.
         entry: the function that `NAME_run` calls; of several, the others are `NAME_run_ENTRY`.
         emit: how far to go, as the backend has it: of `c`, that is `c` (sources only), `obj`, `so` (a shared library, the
-            default), `exe` (a program that reads and writes raw files), `wheel` (a Python package) or `mlf` (an archive in TVM's model library
-            format);
+            default), `exe` (a program that reads and writes raw files), `wheel` (a Python package), `mlf` (an archive in TVM's model library
+            format), or a library for `arduino`, `zephyr`, `esp-idf`, `cmsis-pack` or `platformio`;
             or a text: `tir`, the scheduled program, or `isel`, the program after instruction selection.
         kernel: a regular expression: of a text, only the kernels whose names have a match of it.
         mcpu: processor, as the compiler takes it; `native` is this one (of a cross compiler: its default), `none` leaves it to

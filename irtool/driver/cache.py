@@ -190,7 +190,9 @@ class BuildCache:
         shutil.rmtree(aside, ignore_errors=True)
 
     def store(self, key: str, emission: Emission) -> None:
-        """Stores a build, unless the cache has one of that key."""
+        """Stores a build, unless the cache has one of that key, or it has folders: those of libraries in other layouts."""
+        if any(os.path.basename(name) != name for name in emission.files):
+            return
         try:
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
             if not self._is_safe():

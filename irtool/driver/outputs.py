@@ -74,6 +74,7 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
     streams: list[tuple[Path, Content]] = []
     target = folder
     new = not folder.exists()
+    new_folders: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
@@ -84,6 +85,8 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
             if is_stream(target, named):
                 streams.append((target, content))
                 continue
+            if not named:
+                new_folders += make_folders(target.parent)
             with uninterrupted():
                 draft = Draft(target, named)
                 drafts.append((draft, target, name in runs))
@@ -102,9 +105,23 @@ def write_files(folder: Path, files: Mapping[str, Content], executable: Iterable
     finally:
         for draft, _, _ in drafts:
             draft.discard()
+        for inner in reversed(new_folders):  # of a build that failed
+            if not any(inner.iterdir()):
+                inner.rmdir()
         if new and folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     return [folder / name for name in files]
+
+
+def make_folders(folder: Path) -> list[Path]:
+    """Makes a folder with those that it lies in, and returns those that were missing, outermost first."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for each in reversed(missing):
+        each.mkdir()
+    return missing[::-1]
 
 
 def chunks(content: Content) -> Iterator[Any]:

@@ -160,6 +160,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build net.relay --board host.toml -o board --name b2 --ram-limit 16", 1, ("err:bytes of RAM, ", "err:more than the 16 that --ram-limit allows")),
     ("build net.relay --board host.toml -o board --flash-limit many", 2, ("err:flash_limit='many' is no number of bytes",)),
     ("build net.relay --profile certifiable --emit c -o safe --name net -q", 0, ("safe/net.ffx:maxcount", "safe/net_trace.json:model_sha256", "safe/net.c:loop bound")),
+    ("build net.relay --emit zephyr -o zlib --name net -q", 0, ("zlib/zephyr/module.yml:name: net", "zlib/src/net.c:net_run", "zlib/samples/net/src/main.c:net_run")),
+    ("build net.relay --emit arduino --weights file -o alib", 2, ("err:emit=arduino is for devices without a file system",)),
     ("build net.relay --profile certifiable --openmp -o safe", 2, ("err:profile=certifiable has no place for openmp",)),
     ("build net.relay --board host.toml --emit so -o board", 2, ("err:emit=so is for an operating system",)),
     ("info net.relay --params w.npz --memory --board host.toml", 0, ("out:RAM of host: ", "out:constants  ")),

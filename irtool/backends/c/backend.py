@@ -48,6 +48,8 @@ from .bindings.wheel import check_package, platform_tag, write_wheel
 from .build_file import KINDS, write_build_file
 from .executable import described_lengths, write_main
 from .object_files import Objects
+from .packages.layout import KINDS as KINDS_OF_LIBRARIES
+from .packages.layout import library_files
 from .pool_flags import read_pools
 from .testbench import trial_lengths, write_testbench
 from .tvm_interface import interface_stem, write_tvm_interface
@@ -93,7 +95,7 @@ class C(Backend):
     kernel. Weights are in the source, in a source file of their own, or in `NAME.bin`.
     """
 
-    emits = ("c", "obj", "so", "exe", "wheel", "mlf")
+    emits = ("c", "obj", "so", "exe", "wheel", "mlf", *KINDS_OF_LIBRARIES)
     name_rule = "it must be a C identifier, and not a word of C"
 
     math: str = flag("fast", "own vectorized exp, tanh, erf … (4 ULP), or those of libm", ("fast", "strict"))
@@ -159,6 +161,7 @@ class C(Backend):
     def check(self, entries: Sequence[str], emit: str) -> None:
         self._check_board(emit)
         self._check_profile(emit)
+        self._check_library(emit)
         self._limits()
         if self.build_file and emit == "mlf":
             raise UsageError("an archive has no build file: build_file has no meaning with emit=mlf")
@@ -177,6 +180,26 @@ class C(Backend):
             raise UsageError(f"a pool is for constants or for the workspace: {min(both).lower()} is among both")
         if self.constant_pools and self.weights == "file":
             raise UsageError("weights in a file are in no pool: with --constant-pools, use --weights=inline or split")
+
+    def _check_library(self, emit: str) -> None:
+        """Raises UsageError for flags that a library for another build system has no place for."""
+        if emit not in KINDS_OF_LIBRARIES:
+            return
+        if self.weights == "file":
+            raise UsageError(
+                f"emit={emit} is for devices without a file system for weights", help="--weights=inline or split"
+            )
+        excluded = {
+            "board": self.board,
+            "openmp": self.openmp,
+            f"api={self.api}": self.api != "flat",
+            "sanitize": self.sanitize,
+            "ram_limit": self.ram_limit,
+            "flash_limit": self.flash_limit,
+        }
+        for what, is_so in excluded.items():
+            if is_so:
+                raise UsageError(f"emit={emit} has no place for {what}: its build system decides", help="--emit=c")
 
     def _check_profile(self, emit: str) -> None:
         """Raises UsageError for flags that C for certification has no place for."""
@@ -283,6 +306,10 @@ class C(Backend):
             has_test = self.testbench or emit == "c"
             weights = INLINE if self.weights == "auto" else self.weights
             return replace(self, mcpu=self.mcpu or board.processor, weights=weights, testbench=has_test)
+        if emit in KINDS_OF_LIBRARIES:
+            weights = INLINE if self.weights == "auto" else self.weights
+            vector = self.vector if self.mcpu else "none"  # this machine's vectors say nothing of the device
+            return replace(self, mcpu=self.mcpu or "none", weights=weights, vector=vector)
         return self if self.mcpu else replace(self, mcpu=PORTABLE if emit in ("c", "wheel") else "native")
 
     def identity(self) -> str:
@@ -418,6 +445,8 @@ class C(Backend):
         if board is not None and request.emit != "obj":
             files |= board_files(board, request, text, self.compiler, main)
             further_files.append(STARTUP)
+        if request.emit in KINDS_OF_LIBRARIES:
+            files = library_files(request.emit, name, entry, files, text.sources, text.stack_bytes)
         return CSources(
             files,
             text.entries,
@@ -500,6 +529,7 @@ class C(Backend):
     def _refuse_bounds(self, emit: str, entry: EntryPoint) -> None:
         """Raises UsageError for an output that needs bounds of lengths."""
         what = "an archive (emit=mlf)" if emit == "mlf" else ""
+        what = f"an example (emit={emit})" if emit in KINDS_OF_LIBRARIES else what
         if entry.instance is not None or entry.function.values is not None:
             of = "with states" if entry.instance is not None else "of values"
             what = what or f"a program {of} (emit=exe)" * (emit == "exe") or f"a test bench {of}" * self.testbench
