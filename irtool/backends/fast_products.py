@@ -10,12 +10,12 @@ from ..tir.vector_target import VectorTarget
 from .flags import flag
 
 
-def opt_flag() -> Any:
-    """The flag `opt`."""
+def opt_flag(of_size: str = "") -> Any:
+    """The flag `opt`, with a further meaning of `size` for a backend."""
     return flag(
         "balanced",
-        "weights that are transformed for speed: `balanced`, stored plain and transformed when they are loaded; `size`, no transforms; "
-        "`speed`, stored transformed, which takes disk space and no time to load",
+        "weights that are transformed for speed: `balanced`, stored plain and transformed when they are loaded; "
+        f"`size`, no transforms{of_size}; `speed`, stored transformed, which takes disk space and no time to load",
         ("size", "balanced", "speed"),
     )
 

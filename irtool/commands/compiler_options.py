@@ -44,7 +44,7 @@ opt_option = click.option(
     default=None,
     show_default="balanced",
     help="Weights that are transformed for speed: stored plain and transformed when they are loaded (balanced), not transformed (size), "
-    "or stored transformed (speed).",
+    "or stored transformed (speed). On a device without an operating system, size also means code of the least size (-Os).",
 )
 
 openmp_option = click.option(

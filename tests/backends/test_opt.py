@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
 import subprocess
 from pathlib import Path
 from threading import Barrier, Thread
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import irtool
+from irtool.backends.c.backend import C
 from irtool.diagnostics import UsageError
 from irtool.driver.artifact import Artifact
 from irtool.ir import Module
@@ -209,3 +211,15 @@ def test_builds_of_other_values_are_cached_apart(monkeypatch: pytest.MonkeyPatch
         for n, opt in enumerate(("speed", "balanced", "speed", "balanced"))
     ]
     assert stored[0] == stored[2] and stored[1] == stored[3]
+
+
+def test_size_means_the_least_code_on_devices() -> None:
+    if shutil.which("arm-none-eabi-gcc") is None:
+        pytest.skip("needs arm-none-eabi-gcc (Debian: gcc-arm-none-eabi)")
+    device = {"cc": "arm-none-eabi-gcc", "mcpu": "cortex-m4"}
+    flags = {
+        (opt, n): C(opt=opt, **options).compiler.flags
+        for opt in ("size", "balanced")
+        for n, options in (("here", {}), ("device", device))
+    }
+    assert {key for key, words in flags.items() if "-Os" in words} == {("size", "device")}

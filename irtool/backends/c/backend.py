@@ -105,7 +105,7 @@ class C(Backend):
         "processor, by the compiler's name; `none`: the compiler's default; `portable`, or levels such as "
         "x86-64-v2,x86-64-v3: code for each, chosen when it is loaded; default: native, for emit=c and wheel portable",
     )
-    opt: str = opt_flag()
+    opt: str = opt_flag(", and on a device without an operating system code of the least size (-Os)")
     winograd: str = winograd_flag()
     strassen: str = strassen_flag()
     workspace_pools: tuple[str, ...] = flag(
@@ -273,8 +273,16 @@ class C(Backend):
                 "-fno-omit-frame-pointer",
                 "-g",
             ]
+        if self.opt == "size" and self._is_for_device(more):
+            more = ["-Os", *more]
         cc, linking = (self.cc, []) if board is None else (self.cc or board.compiler, link_flags(board))
         return Compiler(cc, self._processor, self.openmp, self.math == "strict", tuple(more), tuple(linking))
+
+    def _is_for_device(self, flags: Sequence[str]) -> bool:
+        """True if the compiler makes code for machines without an operating system."""
+        board = self._board
+        command = self.cc or (board.compiler if board is not None else "")
+        return Compiler(command, "none", more=tuple(flags)).is_freestanding
 
     @property
     def _processor(self) -> str:

@@ -115,6 +115,12 @@ class Compiler:
         return _target((*self.command, *(f for f in self.more if f.startswith("--target="))))
 
     @property
+    def is_freestanding(self) -> bool:
+        """True if its target has no operating system: `arm-none-eabi`, `riscv64-unknown-elf`."""
+        words = self.target.split("-")
+        return "none" in words[1:] or words[-1] == "elf"
+
+    @property
     def _is_cross(self) -> bool:
         """True if the compiler's architecture is not this machine's."""
         here = platform.machine().lower()
