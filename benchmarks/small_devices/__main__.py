@@ -15,6 +15,7 @@ from typing import Any
 
 from ..networks.mlperf_tiny import NETWORKS, int8_network
 from .cmsis import CmsisCounts, count, library
+from .generators import FLOATS
 
 _PAGE = Path(__file__).parents[2] / "docs" / "compare_small.md"
 _BOARDS = {"mps2-an386": "Cortex-M4", "mps3-an547": "Cortex-M55"}
@@ -111,7 +112,9 @@ def main() -> None:
                 print(f"{title}: {lines[-1]}", flush=True)
         lines.append("")
     if arguments.write:
-        _PAGE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+        measured = "\n".join(lines).rstrip() + "\n"
+        _, mark, floats = _PAGE.read_text(encoding="utf-8").partition(FLOATS)  # by generators.py
+        _PAGE.write_text(f"{measured}\n{mark}{floats}" if mark else measured, encoding="utf-8")
 
 
 if __name__ == "__main__":
