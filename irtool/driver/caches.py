@@ -6,15 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..diagnostics import UsageError, nearest
-from ..infer import require_types
-from ..infer.lengths import symbols_of_params
-from ..interp.cut_values import cut_values
-from ..interp.random_inputs import random_inputs
-from ..interp.steps import Positions, Steps
 from ..ir import Function, Module
-from ..ir.tensor_names import state_outputs
 from .precision import PrecisionError, precision_error, stacked
-from .state_lengths import with_state_lengths
 
 CACHE_DTYPES = ("float16", "bfloat16", "float32", "int8")
 """The dtypes of caches, as the pass ConvertCaches has them."""
@@ -43,6 +36,15 @@ def measure_cache_error(exact: Module, converted: Module, entry: str, seed: int 
 
 
 def _evaluate_steps(module: Module, entry: str, seed: int) -> tuple[Any, ...]:
+    # A run of a cached build checks the name of the dtype, and does without types and the interpreter.
+    from ..infer import require_types
+    from ..infer.lengths import symbols_of_params
+    from ..interp.cut_values import cut_values
+    from ..interp.random_inputs import random_inputs
+    from ..interp.steps import Positions, Steps
+    from ..ir.tensor_names import state_outputs
+    from .state_lengths import with_state_lengths
+
     module = with_state_lengths(require_types(module, [entry]), entry)
     function = module[entry]
     assert isinstance(function, Function)
