@@ -24,6 +24,7 @@ from ..tir.stmt import (
     Allocate,
     Buffer,
     For,
+    Let,
     Lowered,
     Scope,
     Seq,
@@ -201,6 +202,8 @@ def _is_passed(s: Stmt) -> bool:
     """True for a statement that all threads can run in lockstep, up to loops inside."""
     if isinstance(s, Lowered):
         return isinstance(s.code, TileRegion)
+    if isinstance(s, Let):  # a length of a band, which each thread computes for itself
+        return not any(isinstance(e, Load) for e in post_order(s.value))
     return isinstance(s, Seq | Allocate) or (isinstance(s, For) and s.kind == SERIAL and _has_steps(s))
 
 

@@ -44,7 +44,7 @@ def @main(%x: Tensor[(?, 96), float32], %w: Tensor[(100, 96), float32], input_di
 def test_the_last_band_of_a_length_has_the_rest_of_the_rows(bounds: str, openmp: bool, tmp_path: Path) -> None:
     chance = np.random.default_rng(0)
     x, w = (chance.uniform(-1, 1, s).astype("float32") for s in ((331, 96), (100, 96)))
-    target = "c{l2_cache_bytes=65536}"
+    target = "c{l2_cache_bytes=65536,parallel_updates=1}"
     dims = {"rows": bounds.removeprefix("rows")}
     built = irtool.build(
         irtool.parse(OPEN), {"w": w}, target=target, mcpu="x86-64", dims=dims, openmp=openmp, out_dir=tmp_path
@@ -54,6 +54,7 @@ def test_the_last_band_of_a_length_has_the_rest_of_the_rows(bounds: str, openmp:
     kernel = source[source.index("band_rows") :].partition("#else")[0]
     widest = max(int(n) for n in re.findall(r"acc_(\d+)_0 = 0", kernel))
     assert len(re.findall(rf"acc_{widest}_0\w* = 0", kernel)) == 1, "full bands and the last one share the code"
+    assert not openmp or "irt_first(worker" in kernel, "threads share the columns of a band"
     for rows in (0, 1, 2, size - 1, size, size + 1, 2 * size, 331):
         np.testing.assert_allclose(built.run([x[:rows]]), np.maximum(x[:rows] @ w.T, 0), rtol=1e-5, atol=1e-5)
 
