@@ -71,7 +71,9 @@ def main() -> None:
         "--pinned", type=int, default=4, help="lengths at which a build pinned to the length is compared"
     )
     parser.add_argument(
-        "--rows", type=Path, help="a file of rows: those in it are not measured again, and others are added"
+        "--rows",
+        type=Path,
+        help="a file of rows: those in it are not measured again and in the table, too, and others are added",
     )
     parser.add_argument("--write", action="store_true", help="write docs/compare_dynamic.md")
     options = parser.parse_args()
@@ -79,7 +81,6 @@ def main() -> None:
     if unknown := [n for n in chosen if n not in NETWORKS]:
         parser.error(f"unknown network {unknown[0]}; there are {', '.join(NETWORKS)}")
     measured = read_json(options.rows) if options.rows else {}
-    rows = []
     for name, threads in product(chosen, map(int, options.threads.split(","))):
         key = f"{name}, {threads}"
         if key not in measured:
@@ -87,11 +88,17 @@ def main() -> None:
             measured[key] = asdict(row)
             if options.rows:
                 write_json(options.rows, measured)
-        rows.append(Row(**measured[key]))
+    rows = [Row(**row) for _, row in sorted(measured.items(), key=lambda x: _place(x[0]))]
     text = _page(rows)
     print(text)
     if options.write:
         (ROOT / "docs" / "compare_dynamic.md").write_text(text, encoding="utf-8")
+
+
+def _place(key: str) -> tuple[int, int]:
+    """The place in the table of a network and its number of threads."""
+    name, threads = key.split(", ")
+    return list(NETWORKS).index(name), int(threads)
 
 
 def _measured(name: str, net: OpenNetwork, threads: int, seconds: float, pinned: int) -> Row:
