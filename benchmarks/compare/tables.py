@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 PEERS = ("onnxruntime", "openvino")
@@ -173,9 +173,17 @@ _STYLE = """<style>
 
 def chart(results: Results, counts: list[str]) -> str:
     """Bars of irtool's time over that of the faster peer, a group for each network: left of the line at 1 irtool is faster."""
-    ratios = [r for n in results.values() for t in counts if (r := ratio(n["threads"].get(t, {}))) is not None]
+    return draw_ratios(
+        {n["title"]: {t: ratio(n["threads"].get(t, {})) for t in counts} for n in results.values()}, counts
+    )
+
+
+def draw_ratios(rows: Mapping[str, Mapping[str, float | None]], counts: Sequence[str]) -> str:
+    """The chart of ratios by the title of a network and the number of threads. None: irtool or all peers fail; numbers of threads that a row does not
+    have are left out."""
+    ratios = [r for of in rows.values() for r in of.values() if r is not None]
     scale = (_WIDTH - _LEFT - 12) / max([1.05, *ratios])
-    height = _TOP + _ROW * len(results) + 4
+    height = _TOP + _ROW * len(rows) + 4
     one = _LEFT + scale
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}" '
@@ -191,11 +199,11 @@ def chart(results: Results, counts: list[str]) -> str:
         x = 12 + 100 * i
         parts.append(f'<rect class="t{i % 2 + 1}" x="{x}" y="54" width="12" height="12"/>')
         parts.append(f'<text x="{x + 18}" y="65">{t} {"thread" if t == "1" else "threads"}</text>')
-    for row, network in enumerate(results.values()):
+    for row, (title, of) in enumerate(rows.items()):
         top = _TOP + row * _ROW
-        parts.append(f'<text x="{_LEFT - 10}" y="{top + 20}" text-anchor="end">{network["title"]}</text>')
+        parts.append(f'<text x="{_LEFT - 10}" y="{top + 20}" text-anchor="end">{title}</text>')
         for i, t in enumerate(counts):
-            parts += _bar(ratio(network["threads"].get(t, {})), i % 2 + 1, top + i * (_BAR + 2), scale)
+            parts += _bar(of[t], i % 2 + 1, top + i * (_BAR + 2), scale) if t in of else []
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

@@ -10,6 +10,7 @@ import argparse
 import math
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -18,6 +19,7 @@ from irtool.backends.toolchain.compiler import Compiler
 
 from .. import __main__ as benchmarks
 from ..compare.export import export
+from ..compare.tables import draw_ratios
 from ..json_file import read_json, write_json
 from .networks import NETWORKS, OpenNetwork
 from .turns import Engine, difference, sweep
@@ -75,7 +77,7 @@ def main() -> None:
         type=Path,
         help="a file of rows: those in it are not measured again and in the table, too, and others are added",
     )
-    parser.add_argument("--write", action="store_true", help="write docs/compare_dynamic.md")
+    parser.add_argument("--write", action="store_true", help="write docs/compare_dynamic.md and its chart")
     options = parser.parse_args()
     chosen = options.only.split(",") if options.only else list(NETWORKS)
     if unknown := [n for n in chosen if n not in NETWORKS]:
@@ -93,6 +95,7 @@ def main() -> None:
     print(text)
     if options.write:
         (ROOT / "docs" / "compare_dynamic.md").write_text(text, encoding="utf-8")
+        (ROOT / "docs" / "compare_dynamic.svg").write_text(_chart(rows), encoding="utf-8")
 
 
 def _place(key: str) -> tuple[int, int]:
@@ -160,8 +163,19 @@ def _page(rows: list[Row]) -> str:
         "|" + " --- |" * (_HEAD.count("|") - 1),
         *(r.line() for r in rows),
         "",
+        "![Ratios as a chart](compare_dynamic.svg)",
+        "",
     ]
     return "\n".join(lines)
+
+
+def _chart(rows: Sequence[Row]) -> str:
+    """The ratios of all networks that have a peer."""
+    ratios: dict[str, dict[str, float | None]] = {}
+    for r in rows:
+        if not math.isnan(r.ratio):
+            ratios.setdefault(r.title.partition(",")[0], {})[str(r.threads)] = r.ratio
+    return draw_ratios(ratios, sorted({str(r.threads) for r in rows}))
 
 
 if __name__ == "__main__":
