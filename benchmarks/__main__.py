@@ -31,12 +31,13 @@ def main() -> None:
     for name in chosen:
         if name not in known:
             sys.exit(f"unknown benchmark {name}; there are {', '.join(known)}")
-    print(f"{_processor()}, {_compiler()}, Python {platform.python_version()}, {date.today().isoformat()}")
+    print(f"{processor()}, {_compiler()}, Python {platform.python_version()}, {date.today().isoformat()}")
     for name in chosen:
         importlib.import_module(f"benchmarks.{name}").run(*([options] if options else []))
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The name of this machine's processor."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -50,7 +51,7 @@ def setting(packages: Sequence[str], vector_bytes: int) -> str:
     """The machine, the compiler, and the versions of Python and of packages that measurements are of, with the date."""
     versions = ", ".join(f"{n} {version(n)}" for n in packages)
     return (
-        f"{_processor()} (vectors of {8 * vector_bytes} bits), {_compiler()}, Python {platform.python_version()}, "
+        f"{processor()} (vectors of {8 * vector_bytes} bits), {_compiler()}, Python {platform.python_version()}, "
         f"{versions}, {date.today().isoformat()}"
     )
 

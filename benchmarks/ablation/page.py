@@ -27,7 +27,7 @@ def page(records: Sequence[Record]) -> str:
     broken = [r for r in records if "error" in r.facts]
     return f"""# Ablation
 
-`python -m benchmarks.ablation --write` wrote this page: {benchmarks._processor()}, {benchmarks._compiler()}, one thread.
+`python -m benchmarks.ablation --write` wrote this page: {benchmarks.processor()}, {benchmarks._compiler()}, one thread.
 
 Each stage of the schedule and each strategy is switched off by itself, and the network built again. A ratio is the time without it over the time
 with it: above 1, it makes the network faster. It is that of the fastest runs or the median over pairs of turns, whichever is nearer to 1, in time of

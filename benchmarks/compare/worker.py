@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..process_memory import peak_memory
 from .precisions import PRECISIONS, Precision
 
 Run = Callable[[], Any]
@@ -93,22 +93,6 @@ def main() -> None:
             times.append(time.perf_counter() - start)
         _say(times)
     _say(peak_memory())
-
-
-def resident_memory() -> int:
-    """Resident memory of this program at this moment, in bytes."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
-    return pages * resource.getpagesize()
-
-
-def peak_memory() -> int:
-    """Largest resident memory of this program, in bytes. `ru_maxrss` would be that of the process that started it, if that had more:
-    what a process had before it began another program counts there."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="utf-8")
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
 
 
 def _say(what: Any) -> None:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from ..compare.precisions import PRECISIONS
-from ..compare.worker import ENGINES, peak_memory, resident_memory
+from ..compare.worker import ENGINES
+from ..process_memory import peak_memory, resident_memory
 from .networks import NETWORKS, OpenNetwork
 
 Inputs = dict[str, np.ndarray]

@@ -7,8 +7,8 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
+from .. import __main__ as benchmarks
 from .worker import CONTINUED, DECODED, PROMPT
 
 _HEAD = """# Language models beside llama.cpp
@@ -74,7 +74,7 @@ def page(rows: Sequence[Row], divergence: Sequence[str], peers: str, load: float
     from .divergence import TOKENS
 
     head = _HEAD.format(
-        processor=_processor(),
+        processor=benchmarks.processor(),
         cores=os.cpu_count(),
         load=load,
         version=version,
@@ -104,13 +104,6 @@ def _line(row: Row) -> str:
     cells += [f"{1e3 * own.first:.0f}", f"{1e3 * other.first:.0f}"]
     cells += [f"{own.memory / 1e6:.0f}", f"{other.memory / 1e6:.0f}"]
     return f"| {' | '.join(cells)} |\n"
-
-
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return "an unknown processor"
 
 
 def _version_of(peers: str) -> str:

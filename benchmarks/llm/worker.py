@@ -11,7 +11,8 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
+
+from ..process_memory import peak_memory, resident_memory
 
 PROMPT, CONTINUED, DECODED = 512, 32, 48
 """Tokens of a prefill, those before tokens are decoded one by one, and how many of these there are."""
@@ -20,14 +21,6 @@ PROMPT, CONTINUED, DECODED = 512, 32, 48
 def tokens(count: int) -> list[int]:
     """Tokens, the same in each process."""
     return [300 + 7919 * n % 30000 for n in range(count)]
-
-
-def _status(field: str) -> int:
-    """Bytes of memory that the system counts for this process."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field + ":"):
-            return 1024 * int(line.split()[1])
-    return 0
 
 
 def _drop_pages(path: str) -> None:
@@ -42,7 +35,7 @@ def main(name: str, model: str, weights: str, threads: str) -> None:
     if name == "llama_cpp":
         importlib.import_module("llama_cpp")
     clock = time.process_time if threads == "1" else time.perf_counter
-    before = _status("VmRSS")
+    before = resident_memory()
     _drop_pages(weights)
     start = time.perf_counter()
     engine = module.Engine(model, int(threads))
@@ -52,7 +45,7 @@ def main(name: str, model: str, weights: str, threads: str) -> None:
         asked = line.strip()
         engine.reset()
         if asked == "memory":
-            print(json.dumps(_status("VmHWM") - before), flush=True)
+            print(json.dumps(peak_memory() - before), flush=True)
             continue
         single = asked == "decode"
         engine.read(tokens(CONTINUED if single else 8))

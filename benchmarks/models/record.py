@@ -42,7 +42,7 @@ class Record:
 
 def setting() -> dict[str, str]:
     """The processor and the versions that results depend on."""
-    values = benchmarks._processor(), version("onnx"), version("onnxruntime")
+    values = benchmarks.processor(), version("onnx"), version("onnxruntime")
     return dict(zip(_SETTING, values, strict=True))
 
 

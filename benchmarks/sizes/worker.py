@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..compare.worker import peak_memory
+from ..process_memory import peak_memory
 
 _INPUTS = "inputs.npz"
 
