@@ -403,17 +403,21 @@ def calls(helper: Helper) -> tuple[Helper, ...]:
     return _CALLS.get(helper, ())
 
 
-def definitions(helpers: Iterable[Helper]) -> list[str]:
-    """Definitions of the functions and their callees, in an order that C accepts."""
-    done: dict[Helper, str] = {}
+def definitions(
+    helpers: Iterable[Helper],
+    write: Callable[[Helper], str] = define,
+    callees: Callable[[Helper], tuple[Helper, ...]] = calls,
+) -> list[str]:
+    """Definitions of the functions and their callees, in an order that C accepts; `write` and `callees` give those of one function."""
+    order: dict[Helper, str] = {}
     stack = [(h, False) for h in reversed(list(dict.fromkeys(helpers)))]
     while stack:
         helper, ready = stack.pop()
-        if helper in done:
+        if helper in order:
             continue
         if ready:
-            done[helper] = define(helper)
+            order[helper] = write(helper)
             continue
         stack.append((helper, True))
-        stack.extend((h, False) for h in calls(helper) if h not in done)
-    return list(done.values())
+        stack.extend((h, False) for h in callees(helper) if h not in order)
+    return list(order.values())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from ....tir import dtypes
 from ...c_types import value_type
+from ...formulas import support
 from ...formulas.support import FROM_BITS, TO_BITS, Helper, calls, define
 from .expression import BITWISE, LEAST, WRAPPED
 
@@ -15,18 +16,7 @@ _SIGNS = {**{v: k for k, v in WRAPPED.items()}, **{v: k for k, v in BITWISE.item
 
 def definitions(helpers: Iterable[Helper]) -> list[str]:
     """Definitions of the functions and their callees, callees first."""
-    order: dict[Helper, str] = {}
-    stack = [(h, False) for h in reversed(list(dict.fromkeys(helpers)))]
-    while stack:
-        helper, ready = stack.pop()
-        if helper in order:
-            continue
-        if ready:
-            order[helper] = definition(helper)
-            continue
-        stack.append((helper, True))
-        stack.extend((h, False) for h in _callees(helper) if h not in order)
-    return list(order.values())
+    return support.definitions(helpers, definition, _callees)
 
 
 def definition(helper: Helper) -> str:
