@@ -51,8 +51,8 @@ def in_bands(
 ) -> list[RowSegment]:
     """The parts of the row loop, the largest in bands if that reads less memory. `passes`: steps of the loop over the columns."""
     largest = max(parts, key=lambda x: bound(x.rows))
-    fitting = _fitting_tiles(r, p, largest, passes, target)
-    if fitting is None or not is_known(largest.count):
+    fitting = _fitting_tiles(r, p, largest, passes, target) if is_known(largest.count) else None
+    if fitting is None:
         return list(parts)
     bands = -(-largest.count // fitting)
     bands = min(bands + bands % 2, largest.count)
@@ -73,9 +73,11 @@ def in_open_bands(
     if p.row is None or b.loops != r.loops or b.inner != r.inner:
         return None
     row, rows = r.loops[p.row]
+    if is_known(rows) or any(depends(g, row) for g in r.guards):
+        return None
     largest = max(parts, key=lambda x: bound(x.rows))
     fitting = _fitting_tiles(r, p, largest, passes, target)
-    if fitting is None or is_known(rows) or any(depends(g, row) for g in r.guards):
+    if fitting is None:
         return None
     size = fitting * largest.steps
     band, within, lengths = Var("band", row.dtype), Var(row.name, row.dtype), NestLengths()

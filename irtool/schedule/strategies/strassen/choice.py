@@ -51,7 +51,7 @@ def choose_tiling(p: Product, target: VectorTarget, label: str = "", stack_limit
     def cycles(t: Tiling) -> float:
         # On average, half of the last block is missing.
         costs = [_cycles(p.with_rows(n), t.of_rows(n + t.rows) if t.is_open else t, target) for n in counts]
-        return sum(costs) if all(cost <= limit for cost, limit in zip(costs, limits)) or label else inf
+        return sum(costs) if all(cost <= limit for cost, limit in zip(costs, limits)) else inf
 
     def shared(t: Tiling) -> TwoThreads:
         most = p.with_rows(counts[-1])
