@@ -38,7 +38,13 @@ class OnnxInput:
             from ..frontends.onnx.external_files import external_files
 
             files = [(path, digest(path)) for path in external_files(self.load())]
-        return self.name, self.training, content, files, metadata.version("onnx")
+        try:
+            version = metadata.version("onnx")
+        except metadata.PackageNotFoundError:  # a package without metadata, or none, which is an error
+            from ..frontends.onnx.package import onnx_package
+
+            version = onnx_package().__version__
+        return self.name, self.training, content, files, version
 
     def load(self) -> Any:
         """The model as the front end sees it. Raises IrError if the file is no model."""

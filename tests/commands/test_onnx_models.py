@@ -178,6 +178,28 @@ def test_only_models_need_the_package(path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+WITHOUT_METADATA = """
+import importlib.metadata
+version = importlib.metadata.version
+
+def hidden(name):
+    if name == "onnx":
+        raise importlib.metadata.PackageNotFoundError(name)
+    return version(name)
+
+importlib.metadata.version = hidden
+"""
+
+
+@pytest.mark.parametrize("words", ["build", "run --via c", "run", "info --memory", "bench --no-interp", "viz"])
+def test_a_package_that_was_never_installed_is_named(words: str, path: Path) -> None:
+    """It has no metadata either, which the key of a build reads."""
+    command = [sys.executable, "-c", WITHOUT_METADATA + WITHOUT, f"{words} {path}"]
+    process = subprocess.run(command, capture_output=True, text=True)
+    assert process.stdout.splitlines()[-1] == "[2]", process.stderr
+    assert "the package onnx is missing" in process.stderr and "a bug in irtool" not in process.stderr
+
+
 def test_names_of_outputs_that_are_no_list_are_no_names(path: Path) -> None:
     text = "def @main(%x: Tensor[(2), float32], output_tensor_names=5) { nn.relu(%x) }"
     Path("net.relay").write_text(f'#[version = "0.0.5"]\n{text}\n')
