@@ -6,16 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 from ..diagnostics import UsageError
-from ..tir.vector_target import VectorTarget
+from ..tir.vector_target import VectorTarget, WeightGrowth
 from .flags import flag
+
+BALANCED = WeightGrowth(0.55, 60_000_000)
+"""The growth of weights with `opt=balanced`: processes of the compared networks take no more memory than those of ONNX Runtime."""
 
 
 def opt_flag(of_size: str = "") -> Any:
     """The flag `opt`, with a further meaning of `size` for a backend."""
     return flag(
         "balanced",
-        "weights that are transformed for speed: `balanced`, stored plain and transformed when they are loaded; "
-        f"`size`, no transforms{of_size}; `speed`, stored transformed, which takes disk space and no time to load",
+        "weights that are transformed for speed: `balanced`, stored plain and transformed when they are loaded, "
+        f"those that gain most up to {BALANCED.least // 1_000_000} MB or {BALANCED.share:.0%} more than plain ones; "
+        f"`size`, no transforms{of_size}; `speed`, all, stored transformed, which takes disk space and no time to load",
         ("size", "balanced", "speed"),
     )
 
@@ -46,12 +50,13 @@ def check_products(winograd: str, strassen: str, math: str) -> None:
 
 
 def with_products(machine: VectorTarget, winograd: str, strassen: str, math: str, opt: str) -> VectorTarget:
-    """The machine, with the algorithms for its convolutions and products. `opt=size` decides for `auto`: the flags of the algorithms win."""
+    """The machine, with the algorithms for its convolutions and products. `opt` decides for `auto`: the flags of the algorithms win."""
     if math == "strict":
         winograd = strassen = "off"
     elif opt == "size":
         winograd, strassen = ("off" if way == "auto" else way for way in (winograd, strassen))
-    return replace(machine, winograd=winograd, strassen=strassen)
+    growth = BALANCED if opt == "balanced" else None
+    return replace(machine, winograd=winograd, strassen=strassen, growth=growth)
 
 
 def stores_plain(opt: str) -> bool:

@@ -43,8 +43,8 @@ opt_option = click.option(
     type=click.Choice(["size", "balanced", "speed"]),
     default=None,
     show_default="balanced",
-    help="Weights that are transformed for speed: stored plain and transformed when they are loaded (balanced), not transformed (size), "
-    "or stored transformed (speed). On a device without an operating system, size also means code of the least size (-Os).",
+    help="Weights that are transformed for speed: stored plain and transformed when they are loaded, as far as memory stays near that of plain ones (balanced), not transformed (size), "
+    "or all stored transformed (speed). On a device without an operating system, size also means code of the least size (-Os).",
 )
 
 openmp_option = click.option(

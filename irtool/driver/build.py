@@ -84,7 +84,8 @@ def build(module: Module | Expr, options: BuildOptions) -> Artifact:
         openmp: compile with OpenMP threads.
         math: `fast`, own vector exp, tanh … (4 units in the last place), or `strict`, those of the C library.
         opt: `balanced` (the default), weights that are transformed for speed are stored plain, and transformed when the library loads
-            them; `size`, none are transformed; `speed`, they are stored transformed.
+            them, those that gain most up to 60 MB or 55 % more than plain ones; `size`, none are transformed; `speed`, all are stored
+            transformed.
         api: `flat`, the interface `int NAME_run(const float *x, float *out)`; `tvm`: TVM's structs as well; `tvm-ffi`: functions for the
             package apache-tvm-ffi as well.
         weights: where they are kept: `inline` in the source, `split` in a source of their own, in a `file` that is mapped

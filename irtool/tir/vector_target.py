@@ -42,6 +42,18 @@ class DotInstruction:
 
 
 @dataclass(frozen=True)
+class WeightGrowth:
+    """The most bytes by which weights in forms with more elements may exceed plain ones: a share of the plain bytes, but at least `least`."""
+
+    share: float
+    least: int
+
+    def limit(self, plain: int) -> float:
+        """The limit for weights of so many plain bytes."""
+        return max(self.share * plain, self.least)
+
+
+@dataclass(frozen=True)
 class VectorTarget:
     """A processor core with vectors.
 
@@ -159,6 +171,8 @@ class VectorTarget:
     strassen: str = "auto"
     """Which products with constant weights are made of seven products of halves: `auto`, those that get faster; `off`, none; `on`, all
     that can be."""
+    growth: WeightGrowth | None = None
+    """Of these algorithms, the most bytes by which their weights exceed plain ones; None: no limit."""
     pools: tuple[Pool, ...] = ()
     """The parts of memory that temporaries lie in, the first one first; empty: one arena, as large as it has to be."""
 

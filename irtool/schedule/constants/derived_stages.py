@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from math import inf, prod
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -20,10 +22,12 @@ from ...tir.program import (
     RunKernel,
     Slot,
     constant_inputs,
+    constants_in_use,
 )
 from ...tir.stmt import Buffer, Layout
 from ...tir.vector_target import VectorTarget
 from ..core.program_rewriter import ProgramRewriter
+from ..cost.machine import FLOAT32_BYTES
 from ..scripts.script import Entry, entry_for
 from ..strategies.base import Stage
 
@@ -79,8 +83,10 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
         by_hand: the plan for the arguments of the primitive; None if it does not fit.
         choose: the best plan, or the plan with a label; None if the stage stays as it is. Its last argument is the number of
             bytes of workspace that make the program no larger.
+        saved: the cycles that a plan saves; infinite for one that the target asks for.
         weights: the derived weights.
         form: the new stage, for the buffer of the derived weights.
+        lesser: another plan, with fewer bytes of weights than the given one, that still saves cycles; None if there is none.
         suits: true if results are exact enough with these weights, a row-major array.
     """
 
@@ -88,18 +94,22 @@ class Algorithm(Generic[AnyStage, AnyPlan]):
     find: Callable[[Sequence[AnyForm], int, Sequence[Buffer]], AnyStage | None]
     by_hand: Callable[..., AnyPlan | None]
     choose: Callable[[AnyStage, VectorTarget, str, float], AnyPlan | None]
+    saved: Callable[[AnyStage, AnyPlan, VectorTarget], float]
     weights: Callable[[AnyStage, AnyPlan], DerivedWeights]
     form: Callable[[AnyStage, AnyPlan, Buffer, VectorTarget], AnyForm]
+    lesser: Callable[[AnyStage, AnyPlan, VectorTarget, float], AnyPlan | None] = lambda *_: None
     suits: Callable[[AnyStage, Any], bool] = lambda stage, data: True
 
     def plan(
         self, k: Kernel, position: int, main: bool, stage: AnyStage, target: VectorTarget, stack_limit: float
-    ) -> AnyPlan | None:
-        """The plan for a stage, from a script or by its cost; None if the stage stays as it is."""
+    ) -> tuple[AnyPlan | None, float]:
+        """The plan for a stage, from a script or by its cost, and the cycles that it saves, infinite for a script's; None if the stage
+        stays as it is."""
         entry, offer = _asked_for(k, position, main, self.name, stage.copies)
         if entry is not None and entry.nest is not None:
-            return entry.nest.with_arguments(lambda **arguments: self.by_hand(stage, **arguments))
-        return self.choose(stage, target, offer, stack_limit) if offer is not None else None
+            return entry.nest.with_arguments(lambda **arguments: self.by_hand(stage, **arguments)), inf
+        plan = self.choose(stage, target, offer, stack_limit) if offer is not None else None
+        return plan, inf if offer or plan is None else self.saved(stage, plan, target)
 
 
 def _main_stage(k: Kernel, target: VectorTarget) -> int:
@@ -133,18 +143,99 @@ def _constant_weights(k: Kernel, position: int, weights: Buffer) -> bool:
     return weights.finite and sum(weights in buffers_read(f) for f in k.stages) == 1
 
 
+@dataclass(frozen=True, eq=False)
+class _Replacement(Generic[AnyStage, AnyPlan]):
+    """The stage at `position` of a kernel, in calls `runs`, with the plan that would replace it and the cycles that this saves in a call."""
+
+    kernel: Kernel
+    runs: list[RunKernel]
+    position: int
+    stage: AnyStage
+    plan: AnyPlan
+    weights: DerivedWeights
+    saved: float
+    stack_limit: float
+
+    @property
+    def sources(self) -> list[Slot]:
+        """The constants that the calls give as its weights, each once."""
+        number = self.kernel.inputs.index(self.stage.weights)
+        return list(dict.fromkeys(run.inputs[number].resolve() for run in self.runs))
+
+    @property
+    def growth(self) -> int:
+        """The bytes by which the derived weights exceed those that they are derived from."""
+        derived = prod(self.weights.shape) * FLOAT32_BYTES
+        return sum(max(0, derived - source.nbytes) for source in self.sources)
+
+    def lesser(
+        self, target: VectorTarget, algorithm: Algorithm[AnyStage, AnyPlan]
+    ) -> _Replacement[AnyStage, AnyPlan] | None:
+        """The replacement with fewer bytes of weights; None if the stage would stay as it is."""
+        plan = algorithm.lesser(self.stage, self.plan, target, self.stack_limit)
+        if plan is None:
+            return None
+        weights = algorithm.weights(self.stage, plan)
+        other = replace(self, plan=plan, weights=weights, saved=algorithm.saved(self.stage, plan, target))
+        return other if other.growth < self.growth else None
+
+
 def derive_stages(program: Program, target: VectorTarget, algorithm: Algorithm[AnyStage, AnyPlan]) -> None:
     """Replaces stages by the algorithm in every open kernel, if that is faster; calls pass the derived constants for the
-    weights."""
+    weights. If these would grow beyond the target's limit, the stages that save fewest cycles for their bytes have lesser plans, or stay
+    as they are."""
+    replacements: list[_Replacement[AnyStage, AnyPlan]] = []
     with ProgramRewriter(program) as rewriter:
         most = max((_temporary_bytes(run) for of in rewriter.calls.values() for run in of), default=0)
         for k, of in rewriter.open_kernels():
             # A program without temporaries has no memory that a workspace could share.
             stack_limit = most - max(map(_temporary_bytes, of), default=0) if most else inf
             try:
-                _derive(k, of, target, algorithm, rewriter, stack_limit)
+                replacements += _replacements(k, of, target, algorithm, stack_limit)
             except Undecided as doubt:
                 program.questions.append(OpenQuestion("", k.name, str(doubt)))
+        within = _within_growth(replacements, constants_in_use(program), target, algorithm)
+        for k, of_kernel in groupby(within, lambda r: r.kernel):
+            for r in reversed([*of_kernel]):  # last to first: positions stay the same
+                k = _apply(r, k, target, algorithm, rewriter)
+
+
+def _within_growth(
+    replacements: list[_Replacement[AnyStage, AnyPlan]],
+    constants: Sequence[Slot],
+    target: VectorTarget,
+    algorithm: Algorithm[AnyStage, AnyPlan],
+) -> list[_Replacement[AnyStage, AnyPlan]]:
+    """Replacements whose weights together stay within the limit of growth, in order; all that scripts or the target ask for are there.
+
+    Step by step, the replacement that loses fewest cycles for the bytes that become free gives way to its lesser one, or to none.
+    """
+    if target.growth is None:
+        return replacements
+    before = sum(max(0, c.nbytes - d.source.nbytes) for c in constants if (d := c.derivation) and d.expansion)
+    limit = target.growth.limit(sum(c.nbytes for c in constants) - before)
+    growth = before + sum(r.growth for r in replacements)
+    current: list[_Replacement[AnyStage, AnyPlan] | None] = list(replacements)
+    steps: list[tuple[float, int, _Replacement[AnyStage, AnyPlan] | None]] = []
+
+    def offer(n: int) -> None:
+        """Adds the next step of a replacement."""
+        r = current[n]
+        if r is not None and r.growth and r.saved < inf:
+            other = r.lesser(target, algorithm)
+            saved, grown = (other.saved, other.growth) if other is not None else (0.0, 0)
+            heapq.heappush(steps, ((r.saved - saved) * len(r.runs) / (r.growth - grown), n, other))
+
+    for n in range(len(current) if growth > limit else 0):
+        offer(n)
+    while growth > limit and steps:
+        _, n, other = heapq.heappop(steps)
+        r = current[n]
+        assert r is not None
+        growth -= r.growth - (other.growth if other is not None else 0)
+        current[n] = other
+        offer(n)
+    return [r for r in current if r is not None]
 
 
 def _temporary_bytes(run: RunKernel) -> int:
@@ -153,35 +244,43 @@ def _temporary_bytes(run: RunKernel) -> int:
     return sum(bound(s.nbytes) for s in slots if s.kind == TEMP)
 
 
-def _derive(
-    k: Kernel,
-    runs: list[RunKernel],
-    target: VectorTarget,
-    algorithm: Algorithm[AnyStage, AnyPlan],
-    rewriter: ProgramRewriter,
-    stack_limit: float,
-) -> None:
+def _replacements(
+    k: Kernel, runs: list[RunKernel], target: VectorTarget, algorithm: Algorithm[AnyStage, AnyPlan], stack_limit: float
+) -> list[_Replacement[AnyStage, AnyPlan]]:
+    """The stages of a kernel that the algorithm can replace, first to last."""
     constant, main = constant_inputs(runs), _main_stage(k, target)
-    position = -1
-    while (position := position + 1) < len(k.stages):
+    replacements: list[_Replacement[AnyStage, AnyPlan]] = []
+    skipped = 0
+    for position in range(len(k.stages)):
         stage = algorithm.find(k.stages, position, constant)
         if stage is None or not _constant_weights(k, position, stage.weights):
             continue
-        plan = algorithm.plan(k, position, position == main, stage, target, stack_limit)
-        number = k.inputs.index(stage.weights)
-        slots = (_row_major(s, stage.weights.layout) for s in {run.inputs[number].resolve(): None for run in runs})
-        if plan is not None and all(
-            algorithm.suits(stage, unpack(numbers(s.data, s.dtype), layout)) for s, layout in slots
-        ):
-            weights, old = algorithm.weights(stage, plan), stage.weights
-            new = old.replace(shape=weights.shape, dtype="float32")
-            changed = _replaced(k, position, stage, new, algorithm.form(stage, plan, new, target))
-            for run in runs:
-                run.inputs[number] = _derived(rewriter, run.inputs[number].resolve(), old.layout, weights)
-            rewriter.replace(runs, changed)
-            position -= stage.copies
-            main -= stage.copies if main > position else 0
-            k = changed
+        plan, saved = algorithm.plan(k, position - skipped, position == main, stage, target, stack_limit)
+        if plan is None:
+            continue
+        r = _Replacement(k, runs, position, stage, plan, algorithm.weights(stage, plan), saved, stack_limit)
+        row_major = (_row_major(source, stage.weights.layout) for source in r.sources)
+        if all(algorithm.suits(stage, unpack(numbers(s.data, s.dtype), layout)) for s, layout in row_major):
+            replacements.append(r)
+            skipped += stage.copies
+    return replacements
+
+
+def _apply(
+    r: _Replacement[AnyStage, AnyPlan],
+    k: Kernel,
+    target: VectorTarget,
+    algorithm: Algorithm[AnyStage, AnyPlan],
+    rewriter: ProgramRewriter,
+) -> Kernel:
+    """Replaces the stage in `k`, which the calls run and whose stages up to it are those of `r.kernel`; the new kernel."""
+    number, old = k.inputs.index(r.stage.weights), r.stage.weights
+    new = old.replace(shape=r.weights.shape, dtype="float32")
+    kernel = _replaced(k, r.position, r.stage, new, algorithm.form(r.stage, r.plan, new, target))
+    for run in r.runs:
+        run.inputs[number] = _derived(rewriter, run.inputs[number].resolve(), old.layout, r.weights)
+    rewriter.replace(r.runs, kernel)
+    return kernel
 
 
 def _replaced(k: Kernel, position: int, stage: WeightedStage, weights: Buffer, form: AnyForm) -> Kernel:

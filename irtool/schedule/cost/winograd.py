@@ -51,6 +51,7 @@ def better_transform(
     *,
     layouts: bool = True,
     speedup: float = 1.0,
+    most: int = max(SIZES),
 ) -> Transform | None:
     """The best plan by Winograd's algorithm; None if the convolution stays as it is, for speed or by the target's `winograd`.
 
@@ -58,6 +59,7 @@ def better_transform(
         label: the label of the plan to take at any cost, if there is such a plan.
         stack_limit: bytes of workspace that make no program larger.
         layouts: true if layouts are chosen already; otherwise channels count as contiguous if they fill vectors.
+        most: the largest number of results of a tile along an axis.
         speedup: that of the plain convolution over one in float32, by instructions for narrower operands.
     """
     free = target.winograd == "auto"
@@ -66,7 +68,7 @@ def better_transform(
     lanes = widest(target, lambda n: is_side_by_side(c, n)) if layouts else _possible_lanes(c, target)
     if not lanes:
         return None
-    tile_sizes = SIZES if free else (int(target.winograd),)
+    tile_sizes = [size for size in (SIZES if free else (int(target.winograd),)) if size <= most]
     plain = direct_cycles(c, target) / speedup
     tiling = choose_plan(
         [t for size in tile_sizes for t in plans_of_size(c, size, lanes, target)],
@@ -77,6 +79,12 @@ def better_transform(
         lambda t: t.own or not t.bands or data_bytes(c, t) <= stack_limit,
     )
     return Transform(tiling, plain - winograd_cycles(c, tiling, target)) if tiling is not None else None
+
+
+@estimate
+def saved_cycles(c: Convolution, t: Tiling, target: VectorTarget) -> float:
+    """The cycles that a plan saves; infinite if the target asks for the algorithm."""
+    return direct_cycles(c, target) - winograd_cycles(c, t, target) if target.winograd == "auto" else inf
 
 
 def _possible_lanes(c: Convolution, target: VectorTarget) -> int:

@@ -75,6 +75,15 @@ def choose_tiling(p: Product, target: VectorTarget, label: str = "", stack_limit
     )
 
 
+@estimate
+def saved_cycles(p: Product, t: Tiling, target: VectorTarget) -> float:
+    """The cycles that a plan saves with the most rows; infinite if the target asks for the algorithm."""
+    if target.strassen != "auto":
+        return inf
+    most = p.with_rows(bound(p.count))
+    return _plain(most, target) - _cycles(most, t.of_rows(most.count), target)
+
+
 def _counts(p: Product) -> list[int]:
     """Numbers of rows of which only the run knows one: the fewest, some between, and the most."""
     low, high = map(int, interval(p.count))

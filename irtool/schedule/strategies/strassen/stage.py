@@ -9,7 +9,7 @@ from ....tir.stmt import Layout
 from ....tir.vector_target import VectorTarget
 from ...constants.derived_stages import Algorithm, DerivedWeights, derive_stages, unpack
 from .algorithm import PRODUCTS, WEIGHTS
-from .choice import choose_tiling, tiling_by_hand
+from .choice import choose_tiling, saved_cycles, tiling_by_hand
 from .form import ProductOfHalves
 from .product import Product, find_product
 from .tiling import Tiling
@@ -19,7 +19,14 @@ from .weights import add_quarters, are_even, quarters
 def halve_products(program: Program, target: VectorTarget) -> None:
     """Replaces every product that is faster by halves, if its weights are constants in all calls."""
     strassen = Algorithm(
-        "strassen", find_product, tiling_by_hand, choose_tiling, _halved_weights, ProductOfHalves.of, _are_even
+        name="strassen",
+        find=find_product,
+        by_hand=tiling_by_hand,
+        choose=choose_tiling,
+        saved=saved_cycles,
+        weights=_halved_weights,
+        form=ProductOfHalves.of,
+        suits=_are_even,
     )
     derive_stages(program, target, strassen)
 

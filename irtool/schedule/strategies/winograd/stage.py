@@ -8,7 +8,7 @@ from ....tir.program import Program
 from ....tir.stmt import Layout
 from ....tir.vector_target import VectorTarget
 from ...constants.derived_stages import Algorithm, DerivedWeights, derive_stages, unpack
-from ...cost.winograd import better_transform
+from ...cost.winograd import better_transform, saved_cycles
 from .convolution import Convolution
 from .find import find_convolution
 from .form import TransformedTiles
@@ -20,13 +20,26 @@ from .weights import WindowShape, plain_weights, transform_matrix, transform_wei
 def transform_convolutions(program: Program, target: VectorTarget) -> None:
     """Transforms every convolution that is faster so, if its weights are constants in all calls."""
     winograd = Algorithm(
-        "winograd", find_convolution, tiling_by_hand, _choose_tiling, _transformed_weights, TransformedTiles.of
+        name="winograd",
+        find=find_convolution,
+        by_hand=tiling_by_hand,
+        choose=_choose_tiling,
+        saved=saved_cycles,
+        weights=_transformed_weights,
+        form=TransformedTiles.of,
+        lesser=_lesser_tiling,
     )
     derive_stages(program, target, winograd)
 
 
 def _choose_tiling(c: Convolution, target: VectorTarget, label: str, stack_limit: float) -> Tiling | None:
     transform = better_transform(c, target, label, stack_limit)
+    return transform.tiling if transform is not None else None
+
+
+def _lesser_tiling(c: Convolution, t: Tiling, target: VectorTarget, stack_limit: float) -> Tiling | None:
+    """A plan with smaller tiles."""
+    transform = better_transform(c, target, "", stack_limit, most=t.size - 1)
     return transform.tiling if transform is not None else None
 
 
