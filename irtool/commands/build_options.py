@@ -201,6 +201,12 @@ flag_options = grouped(
         help="C interface: NAME_run(x, out), or TVM's tvmgen_NAME_run(inputs, outputs) as well, or functions for apache-tvm-ffi.",
     ),
     click.option(
+        "--hooks/--no-hooks",
+        default=None,
+        show_default="hooks",
+        help="Write hooks that time kernels, for `irtool profile`; they are in programs compiled with -DNAME_PROFILE alone.",
+    ),
+    click.option(
         "--testbench",
         is_flag=True,
         default=None,

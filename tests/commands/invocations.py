@@ -118,6 +118,9 @@ def write_files(folder: Path) -> None:
     np.savez(folder / "want.npz", out0=np.maximum(x @ w.T, 0))
     np.savez(folder / "open.npz", x=np.ones((2, 3), "float32"), y=np.ones((2, 3), "float32"))
     np.savez(folder / "v.npz", w=np.eye(3, dtype="float32"))
+    (folder / "net.log").write_text(
+        "irtool-profile\t1\tnet\nhz\t1\nlost\t0\nkernel\t0\tf\texp\t1\tnet.relay:3:2\t\nevent\t0\t1\t8\nend\n"
+    )
     (folder / "names.txt").write_text("zero\none\ntwo\nthree\n")
     slow = Record("net.relay", "another", {}, Times([9.0, 9.0]))
     (folder / "slow.json").write_text(slow.to_json())
@@ -136,7 +139,7 @@ def write_files(folder: Path) -> None:
 FAILING = {
     "backends nowhere": 2, "bench nowhere": 1, "boards nowhere": 2, "build nowhere": 1, "cache nowhere": 2, "check nowhere": 1, "completion tcsh": 2, "convert nowhere -o x.npz": 1,
     "diff nowhere nowhere": 2, "doctor nowhere": 2, "evaluate nowhere --inputs x.npz --labels x.npy": 1, "explain E9999": 2, "export nowhere -o x.onnx": 1, "fmt nowhere": 1, "help nowhere": 2,
-    "import nowhere -o x.relay": 1, "info nowhere": 1, "lsp nowhere": 2, "new pass nowhere": 2, "ops nowhere": 2, "opt nowhere": 1, "passes nowhere": 2,
+    "import nowhere -o x.relay": 1, "info nowhere": 1, "lsp nowhere": 2, "new pass nowhere": 2, "ops nowhere": 2, "opt nowhere": 1, "passes nowhere": 2, "profile nowhere": 1,
     "quantize nowhere --calibrate random -o x.relay": 1, "reduce nowhere --expect-crash": 1, "run nowhere": 1, "test nowhere": 1,
     "train-step nowhere --loss mse -o x.relay": 1, "tune nowhere -o t.json": 1,
     "viz nowhere": 1,
@@ -198,6 +201,11 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build net.relay -o out --name n16 --emit wheel", 0, ("out:wrote out/n16-0.0.0-py3-none-",)),
     ("build net.relay -o out --name n17 --emit c --api tvm-ffi", 0, ("out/n17_tvm_ffi.c:__tvm_ffi_n17_run",)),
     ("build net.relay -o out --name n18 --emit c -MD -MF n18.d", 0, ("n18.d:out/n18.c out/n18.h",)),
+    ("build net.relay -o out --name n19 --emit c --hooks", 0, ("out/n19.c:N19_PROFILE",)),
+    ("build net.relay -o out --name n20 --emit c --no-hooks", 0, ("out/n20.c:n20_run",)),
+    ("profile net.log --by line -o shares.txt", 0, ("shares.txt:net.relay:3",)),
+    ("profile net.log --format perfetto -v", 0, ("out:traceEvents", "err:read net.log")),
+    ("profile net.log --json -q", 0, ('out:"counts": 7',)),
     ("build net.relay -o out --name n15 --emit c --dump-dir steps", 0, ("steps/000-input.relay:nn.dense", "out/n15.c:n15_run")),
     ("build net.relay -o out --name n4 --emit c --explain --no-cache", 0, ("out:vectorize(",)),
     ("build net.relay -Werror=W0101 -o out --name n14 --emit c --opt size --explain --no-cache", 0, ("out:# opt=size: no weights are transformed",)),

@@ -141,6 +141,7 @@ class C(Backend):
         "also write wrappers for other languages: NAME.hpp (C++17), NAME.f90 (Fortran 2008), NAME.rs (Rust)",
         tuple(BINDINGS),
     )
+    hooks: bool = flag(True, "in the C, hooks that time kernels where it is compiled with -DNAME_PROFILE")
     wheel_version: str = flag("0.0.0", "version of the Python package of emit=wheel")
     board: str = flag(
         "",
@@ -402,6 +403,7 @@ class C(Backend):
             unit_done=lambda unit, text: objects.add(unit, text.encode()) if objects is not None else None,
             constant_pools=self._constant_pools(),
             certifiable=self._is_certifiable,
+            hooks=self.hooks and not self._is_certifiable,
         )
         return write_program(program, name, options, folder)
 
@@ -444,11 +446,12 @@ class C(Backend):
             main = f"{name}_test.c"
             narrow = {b.dtype for k in program.kernels for b in k.params}
             trials = [(v, s) for v in trial_lengths(entry.function) for s in request.samples(entry.function, v)]
-            files[main] = [write_testbench(name, entry, trials, bool(text.weights), narrow).encode()]
+            files[main] = [write_testbench(name, entry, trials, bool(text.weights), narrow, text.has_hooks).encode()]
         elif request.emit == "exe":
             main = f"{name}_main.c"
             failures = sorted(program.failures)
-            files[main] = [write_main(name, entry, bool(text.weights), failures, described_lengths(program)).encode()]
+            lengths = described_lengths(program)
+            files[main] = [write_main(name, entry, bool(text.weights), failures, lengths, text.has_hooks).encode()]
         board = self._board
         if board is not None and request.emit != "obj":
             files |= board_files(board, request, text, self.compiler, main)

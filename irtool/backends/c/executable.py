@@ -23,6 +23,7 @@ from ..interface.names import sanitize
 from ..interface.values import VARIABLE
 from . import static_memory
 from .file_steps import READ_VALUES_OF_STEP, Tensor, read_and_write_steps, take_steps, written_bytes
+from .profile_hooks import define_printing, print_at_exit
 from .runs import outside
 
 _ERRORS = {
@@ -50,6 +51,7 @@ def write_main(
     has_weights: bool,
     errors: Iterable[int] = (),
     value_lengths: Sequence[tuple[str, int, int]] = (),
+    has_hooks: bool = False,
 ) -> str:
     """A C program that reads each input from a raw file and writes each output to one, in parameter order::
 
@@ -66,6 +68,7 @@ def write_main(
 
     Args:
         value_lengths: name with place, least and greatest value of each extent that values decide, if runs leave notes of values outside.
+        has_hooks: compiled with `-DNAME_PROFILE`, it prints the times of kernels to standard error at the end.
     """
     entry, symbols = entry_point.function, entry_point.symbols
     tensors = [(f"in{n}", s, "rb") for n, s in enumerate(entry.params)]
@@ -86,6 +89,7 @@ def write_main(
     lines += [
         *declared,
         "",
+        *(define_printing(name) if has_hooks else ()),
         *_usage(name, entry_point, has_weights),
         "",
         *transfer,
@@ -105,6 +109,7 @@ def write_main(
         lines.append(f"  {data.declaration} = {data.begin}(memory, sizeof memory);")
         if entry_point.instance is not None:
             lines.append("  FILE *taken = NULL, *given = NULL;")
+    lines += print_at_exit(name) if has_hooks else []
     count = 1 + len(symbols) + len(tensors) + entry.takes_values + entry.gives_values
     lines += [f"  int64_t {s.name};" for s in (*symbols, *(f.length.symbol for f in entry_point.positions))]
     lines += _read_weights(name, count) if has_weights else [f"  if (argc != {count}) {{ usage(stderr); return 4; }}"]

@@ -48,6 +48,7 @@ from .certifiable.text import short_symbol, with_headers
 from .constant_pools import ConstantPool, ConstantPools
 from .hosting import HostWriter
 from .nest import KernelWriter
+from .profile_hooks import clock_requirements, declare_hooks, define_hooks
 from .runs import RunWriter, own_storage, position, storages, store_lengths
 from .runtime import runtime
 from .states import define_functions
@@ -80,6 +81,7 @@ class CText:
         pools: the pools of the workspace, if any.
         region_begin: the offset of the region in a workspace in one piece.
         constant_pools: the pools of the weights, if any.
+        has_hooks: compiled with `-DNAME_PROFILE`, it records the times of kernels.
     """
 
     name: str
@@ -101,6 +103,7 @@ class CText:
     region_begin: int = 0
     constant_pools: Sequence[ConstantPool] = ()
     declarations: str = ""
+    has_hooks: bool = False
 
     @property
     def compile_line(self) -> str:
@@ -125,6 +128,7 @@ class TextOptions:
         unit_done: gets the file name and the text of each unit of kernels as soon as it is written.
         constant_pools: the pools of constants in the C text.
         certifiable: the text keeps the rules of `certifiable`.
+        hooks: the text has `profile_hooks`.
     """
 
     keep: str = "auto"
@@ -139,6 +143,7 @@ class TextOptions:
     unit_done: Callable[[str, str], None] = lambda name, text: None
     constant_pools: Sequence[Pool] = ()
     certifiable: bool = False
+    hooks: bool = False
 
 
 def write_program(
@@ -162,6 +167,7 @@ class _Writer:
             computes_in_floats(p.kernels) for p in (program, *program.lesser)
         )
         self.certifiable = options.certifiable
+        self.has_hooks = options.hooks and bool(program.kernels)
         if self.certifiable:
             check_rules(program, name, program.entry_names)
         self.origin = options.origin
@@ -236,7 +242,8 @@ class _Writer:
         own = [] if entries[0].arena_size else storages(self.name, self.pools, self.arena_bytes)
         if self.certifiable:
             own = storage(self.name)
-        body = [*constants.inside, host, *choice, *own, runs]
+        hooks = define_hooks(self.name, self.variants) if self.has_hooks else []
+        body = [*hooks, *constants.inside, host, *choice, *own, runs]
         tools = self._tools([(v, k) for v in self.variants for k in v.kernels])
         kernels = [line for v in self.variants for line in section(v, v.kernels)]
         plain = [*top, *tools, *kernels, *body]
@@ -271,6 +278,7 @@ class _Writer:
             region_begin=self.region_begin,
             constant_pools=self.constant_pools.pools,
             declarations=constants.declarations,
+            has_hooks=self.has_hooks,
         )
 
     def _header(self, entries: Sequence[EntryPoint], weights_bytes: int) -> str:
@@ -290,6 +298,7 @@ class _Writer:
             pool_macros=[*size_macros(self.pools), *self.constant_pools.size_macros()],
             pool_struct=struct(self.name, self.pools),
             alignment=WORD if self.certifiable else 0,
+            hooks=declare_hooks(self.name) if self.has_hooks else [],
         )
 
     @property
@@ -297,7 +306,9 @@ class _Writer:
         """Macros that make system headers declare functions beyond C99."""
         mapped = {"_POSIX_C_SOURCE": f"200809L {_WHY_POSIX}"} if self.keep == weights_file.FILE else {}
         released = {"_DEFAULT_SOURCE": f"1 {_WHY_DEFAULT}"} if self.stored.sources else {}
-        return [f"#ifndef {m}\n#define {m} {value}\n#endif" for m, value in {**mapped, **released}.items()]
+        for_clock = clock_requirements(self.name) if self.has_hooks and not mapped else []
+        required = [f"#ifndef {m}\n#define {m} {value}\n#endif" for m, value in {**mapped, **released}.items()]
+        return [*for_clock, *required]
 
     @property
     def _is_arm(self) -> bool:

@@ -20,6 +20,7 @@ from ..formulas.support import FROM_BITS, INLINE, definitions
 from ..interface.entry import EntryPoint, Parameter
 from ..sources import Sample, SampleValues
 from . import draws, static_memory
+from .profile_hooks import define_printing, print_at_exit
 from .value_comparison import ValueComparison
 
 _MOST = 4096
@@ -56,12 +57,18 @@ def trial_lengths(function: HostFunction) -> list[dict[Symbol, int]]:
 
 
 def write_testbench(
-    name: str, entry: EntryPoint, trials: Sequence[Trial], has_weights: bool, half_types: Set[str]
+    name: str,
+    entry: EntryPoint,
+    trials: Sequence[Trial],
+    has_weights: bool,
+    half_types: Set[str],
+    has_hooks: bool = False,
 ) -> str:
     """The program; `half_types` are the 16-bit dtypes that kernels read and write: numbers that pass through 16 bits agree with
     those of the interpreter to 16 bits only.
 
-    Its argument is the path of the weights file, `NAME.bin` by default, and it returns 0 if all outputs agree.
+    Its argument is the path of the weights file, `NAME.bin` by default, and it returns 0 if all outputs agree. If it `has_hooks` and is compiled
+    with `-DNAME_PROFILE`, it prints the times of kernels to standard error at the end.
     """
     lines = [
         f"/* Runs {name} on random inputs, always the same, and compares its outputs with those of the interpreter. */",
@@ -102,7 +109,9 @@ def write_testbench(
         *(_COMPARE if entry.outputs or comparison is not None else ()),
         *(comparison.lines() if comparison is not None else ()),
     ]
+    lines += define_printing(name) if has_hooks else []
     lines += ["int main(int argc, char **argv) {", "  unsigned long i;", "  int code, wrong = 0;", *prepared]
+    lines += print_at_exit(name) if has_hooks else []
     if has_weights:
         lines += [
             f'  code = {name}_load_weights(argc > 1 ? argv[1] : "{name}.bin");',

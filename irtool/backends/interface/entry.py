@@ -242,6 +242,7 @@ def write_header(
     pool_struct: Sequence[str] = (),
     expanded_bytes: int = 0,
     alignment: int = 0,
+    hooks: Sequence[str] = (),
 ) -> str:
     """The text of `NAME.h`.
 
@@ -256,6 +257,7 @@ def write_header(
         pool_macros: sizes of pools.
         pool_struct: the struct of the workspace's pools (see `pools`).
         alignment: bytes at a multiple of which the caller's workspace begins; 0: anywhere.
+        hooks: declarations of functions for profiles.
     """
     upper = name.upper()
     lines = comment(summary)
@@ -305,6 +307,7 @@ def write_header(
             " * environment names the highest that may be chosen. */",
             f"const char *{name}_level(void);",
         ]
+    lines += hooks
     lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
     return "\n".join(lines)
 

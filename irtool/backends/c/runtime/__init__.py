@@ -6,6 +6,7 @@ denormals.c     the mode in which denormal numbers are zeros, see `backends.c.de
 states.c        instances of a network with states, begun, saved and restored
 weights.c       the bytes of a weights file, passed or loaded
 expansions.c    weights that are transformed when they are loaded
+profile.c       times of kernels, see `backends.c.profile_hooks`
 
 The program fills in each `$word` of a file: names, and numbers.
 """
