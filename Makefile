@@ -93,12 +93,13 @@ compare-web: $(STAMP)-compare
 	mkdir -p build/web && npm install --silent --prefix build/web onnxruntime-web
 	.venv-compare/bin/python -m benchmarks.web --ort build/web --write $(ARGS)
 
-# Language models with random weights beside llama.cpp, which is built from its source package: writes docs/compare_llm.md. Half an hour, most of
-# it for that build; needs a C++ compiler.
+# Language models with random weights beside ONNX Runtime GenAI, OpenVINO GenAI, and llama.cpp, which is built from its source package: writes
+# docs/compare_llm.md and its chart. An hour, half of it for that build; needs a C++ compiler, and 10 GB for models in build/llm.
 compare-llm: $(STAMP)
 	test -x .venv-llm/bin/python || $(PYTHON) -m venv .venv-llm
 	.venv-llm/bin/python -m pip install --quiet --disable-pip-version-check cmake ninja scikit-build-core gguf
 	CMAKE_ARGS="-DGGML_NATIVE=ON" .venv-llm/bin/python -m pip install --quiet --disable-pip-version-check --no-binary llama-cpp-python llama-cpp-python
+	.venv-llm/bin/python -m pip install --quiet --disable-pip-version-check onnx onnxruntime-genai openvino-genai
 	$(BIN)/python -m benchmarks.llm --peers .venv-llm/bin/python --write $(ARGS)
 
 # Single operators beside torch, with one thread: writes docs/compare_operators.md. Ten minutes.

@@ -161,6 +161,7 @@ def _cell(measured: Mapping[str, Any], name: str, unit: float = 1.0, digits: int
 
 _LEFT, _WIDTH, _TOP, _ROW, _BAR = 214, 480, 92, 40, 15
 """Pixels: width of names, width of all, height above the first bar, of a row and of a bar. It can be read on a phone."""
+_HEADING = ("Time of irtool over that of the faster of", "ONNX Runtime and OpenVINO: shorter is better")
 _STYLE = """<style>
   text { fill: #1d2430; } .ground { fill: #ffffff; } .one { stroke: #1d2430; stroke-dasharray: 4 3; } .fails { fill: #a02020; }
   .t1 { fill: #2f6f8f; } .t2 { fill: #e8924f; } .on { font-size: 12px; text-anchor: end; } .on1 { fill: #ffffff; } .on2 { fill: #1d2430; }
@@ -178,9 +179,11 @@ def chart(results: Results, counts: list[str]) -> str:
     )
 
 
-def draw_ratios(rows: Mapping[str, Mapping[str, float | None]], counts: Sequence[str]) -> str:
-    """The chart of ratios by the title of a network and the number of threads. None: irtool or all peers fail; numbers of threads that a row does not
-    have are left out."""
+def draw_ratios(
+    rows: Mapping[str, Mapping[str, float | None]], counts: Sequence[str], heading: tuple[str, str] = _HEADING
+) -> str:
+    """The chart of ratios by the title of a network and the number of threads, below two lines of text. None: irtool or all peers fail; numbers of
+    threads that a row does not have are left out."""
     ratios = [r for of in rows.values() for r in of.values() if r is not None]
     scale = (_WIDTH - _LEFT - 12) / max([1.05, *ratios])
     height = _TOP + _ROW * len(rows) + 4
@@ -190,8 +193,7 @@ def draw_ratios(rows: Mapping[str, Mapping[str, float | None]], counts: Sequence
         'font-family="sans-serif" font-size="13">',
         _STYLE,
         f'<rect class="ground" width="{_WIDTH}" height="{height}" rx="4"/>',
-        '<text x="12" y="22" font-size="14">Time of irtool over that of the faster of</text>',
-        '<text x="12" y="40" font-size="14">ONNX Runtime and OpenVINO: shorter is better</text>',
+        *(f'<text x="12" y="{y}" font-size="14">{line}</text>' for y, line in zip((22, 40), heading, strict=True)),
         f'<line class="one" x1="{one:.1f}" y1="{_TOP - 10}" x2="{one:.1f}" y2="{height - 6}"/>',
         f'<text x="{one:.1f}" y="{_TOP - 15}" text-anchor="middle">1</text>',
     ]

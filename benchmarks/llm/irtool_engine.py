@@ -21,16 +21,16 @@ class Engine:
         self._address = ctypes.c_void_p(address + -address % 64)
         shape = next(o["shape"] for o in report["outputs"])
         self._logits = (ctypes.c_float * int(shape[-1]))()
-        self.reset()
 
-    def reset(self) -> None:
-        """Forgets all tokens."""
+    def generate(self, prompt: Sequence[int], following: Sequence[int], chunk: int = 128) -> None:
+        """Reads a prompt in chunks, and tokens one by one behind it; the logits behind each part are computed."""
         self._library.net_init(self._address)
+        for n in range(0, len(prompt), chunk):
+            self._step(prompt[n : n + chunk])
+        for token in following:
+            self._step([token])
 
-    def read(self, tokens: Sequence[int], chunk: int = 128) -> None:
-        """Reads tokens; the logits behind the last one are computed."""
-        for n in range(0, len(tokens), chunk):
-            part = tokens[n : n + chunk]
-            ids = (ctypes.c_int32 * len(part))(*part)
-            if self._library.net_step(self._address, ctypes.c_int64(len(part)), ids, self._logits):
-                raise RuntimeError("a step failed")
+    def _step(self, part: Sequence[int]) -> None:
+        ids = (ctypes.c_int32 * len(part))(*part)
+        if self._library.net_step(self._address, ctypes.c_int64(len(part)), ids, self._logits):
+            raise RuntimeError("a step failed")

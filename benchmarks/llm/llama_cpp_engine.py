@@ -24,13 +24,11 @@ class Engine:
         options.n_threads = options.n_threads_batch = threads
         self._context = llama_cpp.llama_init_from_model(model, options)
 
-    def reset(self) -> None:
-        """Forgets all tokens."""
+    def generate(self, prompt: Sequence[int], following: Sequence[int]) -> None:
+        """Reads a prompt at once, and tokens one by one behind it; the logits behind each part are computed."""
         self._api.llama_memory_clear(self._api.llama_get_memory(self._context), True)
-
-    def read(self, tokens: Sequence[int]) -> None:
-        """Reads tokens; the logits behind the last one are computed."""
-        ids = (ctypes.c_int32 * len(tokens))(*tokens)
-        if self._api.llama_decode(self._context, self._api.llama_batch_get_one(ids, len(tokens))):
-            raise RuntimeError("a step failed")
-        self._api.llama_get_logits_ith(self._context, -1)
+        for part in (prompt, *([n] for n in following)):
+            ids = (ctypes.c_int32 * len(part))(*part)
+            if self._api.llama_decode(self._context, self._api.llama_batch_get_one(ids, len(part))):
+                raise RuntimeError("a step failed")
+            self._api.llama_get_logits_ith(self._context, -1)

@@ -11,12 +11,13 @@ from .configurations import CONFIGURATIONS
 
 
 def main(name: str, form: str, path: str) -> None:
-    """Writes the file. Its vocabulary has numbered tokens, without which llama.cpp takes none."""
+    """Writes the file. Its vocabulary and template are there because llama.cpp and OpenVINO GenAI read no file without."""
     import gguf
     from gguf.quants import quantize
 
     c, quantization = CONFIGURATIONS[name], getattr(gguf.GGMLQuantizationType, form)
     writer: Any = gguf.GGUFWriter(path, c.kind)
+    writer.add_file_type(getattr(gguf.LlamaFileType, f"MOSTLY_{form}"))
     writer.add_block_count(c.layers)
     writer.add_context_length(2048)
     writer.add_embedding_length(c.width)
@@ -26,6 +27,7 @@ def main(name: str, form: str, path: str) -> None:
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_rope_freq_base(c.base)
     writer.add_rope_dimension_count(c.size)
+    writer.add_vocab_size(c.vocabulary)
     _add_vocabulary(writer, c.vocabulary)
     rng = np.random.default_rng(0)
 
@@ -57,15 +59,20 @@ def main(name: str, form: str, path: str) -> None:
 
 
 def _add_vocabulary(writer: Any, size: int) -> None:
-    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{n:02X}>" for n in range(256))]
-    tokens += [f"t{n}" for n in range(size - len(tokens))]
-    writer.add_tokenizer_model("llama")
+    """Tokens for all bytes, as GPT-2 writes bytes, and numbered ones."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [n for n in range(256) if n not in plain]
+    tokens = [chr(n if n in plain else 256 + others.index(n)) for n in range(256)]
+    tokens += [f"t{n}" for n in range(size - len(tokens) - 2)] + ["<s>", "</s>"]
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(tokens)
-    writer.add_token_scores([0.0] * size)
-    writer.add_token_types([2, 3, 3, *[6] * 256, *[1] * (size - 259)])
-    writer.add_bos_token_id(1)
-    writer.add_eos_token_id(2)
-    writer.add_unk_token_id(0)
+    writer.add_token_types([*[1] * (size - 2), 3, 3])
+    writer.add_token_merges(["a b"])
+    writer.add_bos_token_id(size - 2)
+    writer.add_eos_token_id(size - 1)
+    writer.add_pad_token_id(size - 1)
+    writer.add_chat_template("{{ messages }}")
 
 
 if __name__ == "__main__":

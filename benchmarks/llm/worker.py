@@ -32,33 +32,31 @@ def _drop_pages(path: str) -> None:
 def main(name: str, model: str, weights: str, threads: str) -> None:
     """Answers until standard input ends."""
     module = importlib.import_module(f"benchmarks.llm.{name}_engine")
-    if name == "llama_cpp":
-        importlib.import_module("llama_cpp")
+    if name != "irtool":
+        importlib.import_module(name)
     clock = time.process_time if threads == "1" else time.perf_counter
     before = resident_memory()
     _drop_pages(weights)
     start = time.perf_counter()
     engine = module.Engine(model, int(threads))
-    engine.read(tokens(1))
+    engine.generate(tokens(1), [])
     print(json.dumps(time.perf_counter() - start), flush=True)
+
+    def seconds(prompt: int, following: int) -> float:
+        start = clock()
+        engine.generate(tokens(prompt), range(300, 300 + following))
+        return clock() - start
+
     for line in sys.stdin:
         asked = line.strip()
-        engine.reset()
         if asked == "memory":
             print(json.dumps(peak_memory() - before), flush=True)
             continue
-        single = asked == "decode"
-        engine.read(tokens(CONTINUED if single else 8))
-        if not single:
-            engine.reset()
-        start = clock()
-        if single:
-            for n in range(DECODED):
-                engine.read([300 + n])
+        engine.generate(tokens(8), [300])
+        if asked == "decode":
+            print(json.dumps((seconds(CONTINUED, DECODED) - seconds(CONTINUED, 0)) / DECODED), flush=True)
         else:
-            engine.read(tokens(PROMPT))
-        seconds = clock() - start
-        print(json.dumps(seconds / DECODED if single else seconds), flush=True)
+            print(json.dumps(seconds(PROMPT, 0)), flush=True)
 
 
 if __name__ == "__main__":
