@@ -158,6 +158,10 @@ OK, MISSING, ABSENT = "ok", "missing", "-"
 """States of a finding; the last is that of a missing part that is not needed."""
 
 
+ASSEMBLY = "asm"
+"""The output that is the text of the processor's instructions."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """A part: its state (`ok`, `missing`, or `-` if it is missing and not needed), its name, its purpose, and how to get it."""
@@ -193,7 +197,7 @@ class Backend(Plugin):
         }
     )
     emits: ClassVar[tuple[str, ...]] = ()
-    endings: ClassVar[Mapping[str, str]] = MappingProxyType({"obj": "o", "mlf": "tar", "exe": ""})
+    endings: ClassVar[Mapping[str, str]] = MappingProxyType({"obj": "o", "mlf": "tar", "exe": "", ASSEMBLY: "s"})
     default_emit: ClassVar[str] = ""
     target_kind: ClassVar[str] = "c"
     name_rule: ClassVar[str] = "it must be letters, digits and underscores, and not begin with a digit"
@@ -225,6 +229,11 @@ class Backend(Plugin):
         """The nearest name to `text` that files and functions can have."""
         identifier = re.sub(r"[^A-Za-z0-9_]", "_", text) or "_"
         return f"v{identifier}" if identifier[0].isdigit() else identifier
+
+    @classmethod
+    def printed(cls) -> tuple[str, ...]:
+        """The outputs that `-o -` prints: texts in one file."""
+        return tuple(e for e in cls.emits if e in (cls.emits[0], ASSEMBLY))
 
     @classmethod
     def ending(cls, emit: str) -> str:

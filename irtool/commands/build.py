@@ -7,11 +7,13 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..steps import recorded_by, timed
 from . import param_types
 from .build_options import (
     OutputChoice,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from ..driver.session import BuildInput
     from ..ir import Module
     from ..passes.instruments.dumping import Dumping
+    from ..passes.instruments.time_trace import TimeTrace
     from .destination import Destination
     from .input_module import InputModule
 
@@ -133,7 +136,6 @@ def command(
     from .dependencies import begin_rule
     from .destination import find_destination
     from .input_module import read_input
-    from .output import write_text
     from .source import read_text
 
     target = target or default_target(output.emit)
@@ -143,6 +145,8 @@ def command(
     watching = _watching(chosen, printed, reports)
     dumping = _dumping(reports.dump_folder)
     watching += [dumping] if dumping is not None else []
+    trace = _trace(reports.trace_file)
+    watching += [trace] if trace is not None else []
     unfiled: list[str] = []
     messages: list[str] = []
 
@@ -177,16 +181,26 @@ def command(
             input_file, param_facts, entries[0], missing_constants, inputs, chosen.passes, precision, messages
         )
         session = Session(options, cached, watching, notes, not (reports.quiet or goal.is_printed), texts)
-        with steps_shown("reading", reports.quiet or bool(watching)):  # instruments print their own output
+        # Instruments print their own output.
+        with steps_shown("reading", reports.quiet or bool(watching)), _recording(trace), timed("step", "build"):
             artifact = session.build(source, goal.folder)
     seconds = time.perf_counter() - start
     for warning in current_flags().printed(artifact.report["warnings"][len(messages) :]):  # notes of the cached build
         click.echo(warning, err=True)
-    report_instruments(watching)
-    for text in unfiled:
-        write_text("-", text)
+    _report(watching, trace, reports, unfiled)
     say_calibrated(calibrated_by(artifact.report))
     _tell(artifact, goal, reports, seconds)
+
+
+def _report(watching: list[Any], trace: TimeTrace | None, reports: ReportChoice, unfiled: list[str]) -> None:
+    """Prints the reports of instruments, writes the trace, and prints texts without a file."""
+    from .output import write_text
+
+    report_instruments(watching)
+    if trace is not None:
+        write_text(reports.trace_file, trace.to_json())
+    for text in unfiled:
+        write_text("-", text)
 
 
 def calibrated_by(report: Mapping[str, Any]) -> Calibrated | None:
@@ -195,6 +209,23 @@ def calibrated_by(report: Mapping[str, Any]) -> Calibrated | None:
 
     calibrated = (report.get("precision") or {}).get("calibrated")
     return None if calibrated is None else Calibrated(**calibrated)
+
+
+def _trace(path: str | None) -> TimeTrace | None:
+    """The instrument of `--time-trace`. Raises IrError for a file that cannot be written, before the build."""
+    if path is None:
+        return None
+    from ..passes.instruments.time_trace import TimeTrace
+    from .output import check_place
+
+    if path != "-":
+        check_place(path)
+    return TimeTrace()
+
+
+def _recording(trace: TimeTrace | None) -> AbstractContextManager[None]:
+    """The context in which a trace, if there is one, gets the times of the parts of a build."""
+    return nullcontext() if trace is None else recorded_by(trace.record)
 
 
 def _dumping(folder: str | None) -> Dumping | None:
@@ -319,7 +350,7 @@ def _tell(artifact: Any, goal: Destination, reports: ReportChoice, seconds: floa
     if goal.is_printed:
         from .output import write_text
 
-        path = next(f for f in artifact.files if f.endswith(f"{goal.name}.{goal.emit}"))
+        path = next(f for f in artifact.files if f.endswith(f"{goal.name}.{goal.ending}"))
         with open(path, encoding="utf-8") as listing_file:
             write_text(None, listing_file.read())
     elif not reports.quiet:

@@ -41,6 +41,7 @@ class ReportChoice:
     report_file: str | None = None
     graph_file: str | None = None
     time_passes: bool = False
+    trace_file: str | None = None
     dump_folder: str | None = None
     depends: bool = False
     dependency_file: str | None = None
@@ -68,16 +69,16 @@ output_options = grouped(
         metavar="PATH",
         default=None,
         help="Output folder, or the file of --emit, such as out/net.so or net.tir: other files go next to it. - prints NAME.tir, "
-        "NAME.isel or NAME.c. Default: NAME.out in the current folder.",
+        "NAME.isel, NAME.c or NAME.s. Default: NAME.out in the current folder.",
     ),
     click.option("--name", default=None, metavar="NAME", help="Prefix of files and C names. Default: the file's name."),
     click.option(
         "--emit",
         type=param_types.OUTPUT,
-        metavar="tir|isel|c|obj|so|exe|wheel|mlf|arduino|zephyr|…",
+        metavar="tir|isel|c|asm|obj|so|exe|wheel|mlf|arduino|zephyr|…",
         default="",
         show_default="so",
-        help="Output kind: scheduled loop nests, the nests after instruction selection, sources, object files, shared library, program, "
+        help="Output kind: scheduled loop nests, the nests after instruction selection, sources, assembly, object files, shared library, program, "
         "Python package, model library format, or a library in the layout of another build system. Kinds depend on the backend.",
     ),
     click.option(
@@ -207,6 +208,12 @@ flag_options = grouped(
         help="Write hooks that time kernels, for `irtool profile`; they are in programs compiled with -DNAME_PROFILE alone.",
     ),
     click.option(
+        "--line-directives/--no-line-directives",
+        default=None,
+        show_default="no-line-directives",
+        help="Write #line directives, so that debuggers and profilers show lines of the source, or nodes of a model, in place of the C.",
+    ),
+    click.option(
         "--testbench",
         is_flag=True,
         default=None,
@@ -263,6 +270,14 @@ report_options = grouped(
     ),
     click.option(
         "--time-passes", is_flag=True, help="Report the time and operator counts of each pass on standard error."
+    ),
+    click.option(
+        "--time-trace",
+        "trace_file",
+        type=param_types.WRITTEN,
+        metavar="FILE.json",
+        default=None,
+        help="Write when each pass, stage and compiler began and ended, as a trace for https://ui.perfetto.dev or chrome://tracing.",
     ),
     click.option(
         "--dump-dir",

@@ -22,12 +22,14 @@ class Destination:
         folder: of its files; None if the output is printed.
         name: prefix of files and C names.
         emit: the kind of output.
+        ending: that of the output's file.
         is_source: True for the first of the backend's outputs, which is text.
     """
 
     folder: str | None
     name: str
     emit: str
+    ending: str
     is_source: bool = False
 
     @property
@@ -45,24 +47,24 @@ def find_destination(choice: OutputChoice, target: str, file: str, flags: Mappin
     """
     backend, *_ = choose_backend(target, flags)
     emit = choice.emit or default_emit(backend)
-    is_source = emit == backend.emits[0]
+    ending, is_source = backend.ending(emit), emit == backend.emits[0]
     path, name = choice.path, choice.name or backend.fit_name(_stem(file))
     if path == "-" or (path is None and emit in TEXTS):
-        if emit not in TEXTS and not is_source:
+        if emit not in (*TEXTS, *backend.printed()):
             raise UsageError(
-                f"--emit={emit} writes files; -o - prints {', '.join(TEXTS)} and {backend.emits[0]} only",
+                f"--emit={emit} writes files; -o - prints {', '.join([*TEXTS, *backend.printed()])} only",
                 help="name a folder: -o out/",
                 code=ClashingOptions,
             )
-        return Destination(None, name, emit, is_source)
+        return Destination(None, name, emit, ending, is_source)
     if path is None:
-        return Destination(f"{name}.out", name, emit, is_source)
+        return Destination(f"{name}.out", name, emit, ending, is_source)
     named = _file_name(path, emit, backend)
     if not named:
-        return Destination(path, name, emit, is_source)
+        return Destination(path, name, emit, ending, is_source)
     if choice.name not in (None, named):
         raise UsageError(f"-o {path} and --name {choice.name} are two names", code=ClashingOptions)
-    return Destination(os.path.dirname(path) or ".", named, emit, is_source)
+    return Destination(os.path.dirname(path) or ".", named, emit, ending, is_source)
 
 
 def _file_name(path: str, emit: str, backend: Backend) -> str:

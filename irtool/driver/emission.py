@@ -21,6 +21,7 @@ from ..lower.function_info import storage_report
 from ..schedule.scripts.script import scripted
 from ..schedule.scripts.tuned import tuned
 from ..selection.text import selected_text
+from ..steps import timed
 from ..symbolic_int import Symbol, bound, symbols_of, value_at
 from ..tir.program import HostFunction, Program
 from .denormals import flush_constants
@@ -63,9 +64,10 @@ def emit_files(
     with scripted(options.schedule), tuned(dict(options.tuned)):
         machine = backend.machine().resized(dict(options.sizes))
         lesser = [m.resized(dict(options.sizes)) for m in backend.lesser_machines()]
-        program = run_stages(
-            prepared, options.entries, machine, instruments, lesser if options.emit not in TEXTS else ()
-        )
+        with timed("step", "stages"):
+            program = run_stages(
+                prepared, options.entries, machine, instruments, lesser if options.emit not in TEXTS else ()
+            )
     if options.emit in TEXTS:
         functions = {n: program.functions[n] for n in options.entries}
         text = _program_text(program, options).encode()
@@ -78,7 +80,8 @@ def emit_files(
     with ExitStack() as resources:
         samples = partial(_samples, source, without_weights, options.entries[0])
         request = Request(name, options.emit, samples, scratch, resources, object_cache, partial(_model_digest, source))
-        sources = backend.emit(program, request)
+        with timed("step", "write sources"):
+            sources = backend.emit(program, request)
         notes = (*notes, *notes_on_size(program, sources))
         emission = Emission(
             _contents(sources.files, scratch),
@@ -99,7 +102,8 @@ def emit_files(
             try:
                 if options.emit != backend.emits[0]:
                     emission.digests = _digests(emission.files)  # compilers are at work meanwhile
-                built = backend.build(sources, request, scratch)
+                with timed("step", "compile and link"):
+                    built = backend.build(sources, request, scratch)
             except ToolError as error:
                 emission.failure = error
                 emission.files |= sources.units  # the compiler's message speaks of these

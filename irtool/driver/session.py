@@ -13,6 +13,7 @@ from ..diagnostics import Diagnostic, IrError, ToolError, UsageError
 from ..files import temporary_folder
 from ..gc_tuning import rare_collections
 from ..ir import Expr, Module
+from ..steps import timed
 from ..symbolic_int import Undecided
 from .artifact import Artifact
 from .caches import convert_caches, measure_cache_error
@@ -143,7 +144,8 @@ class Session:
                 from .footprint import check_footprint
 
                 check_footprint(build.report)
-            return self._deliver(build, key, out_dir)
+            with timed("step", "write files"):
+                return self._deliver(build, key, out_dir)
 
     def _deliver(self, build: Emission, key: str, out_dir: str | os.PathLike[str] | None = None) -> Artifact:
         """The artifact of a build, its files in the folder, in the cache, or in a temporary folder."""
@@ -163,7 +165,8 @@ class Session:
         from .state_lengths import with_state_lengths
 
         options = self.options
-        module = build_input.module()
+        with timed("step", "read the input"):
+            module = build_input.module()
         source = bind_weights(module, build_input.params(), options.entries, build_input.inputs)
         source = settle_waiting(require_types(source, options.entries), options.entries[0])
         if build_input.passes:
@@ -240,7 +243,8 @@ class Session:
 
         options, entry = self.options, self.options.entries[0]
         try:
-            prepared = prepare_entries(source, options, self.instruments)
+            with timed("step", "passes"):
+                prepared = prepare_entries(source, options, self.instruments)
         except IrError as error:
             if type(error) is not IrError:
                 raise

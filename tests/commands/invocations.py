@@ -203,6 +203,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build net.relay -o out --name n18 --emit c -MD -MF n18.d", 0, ("n18.d:out/n18.c out/n18.h",)),
     ("build net.relay -o out --name n19 --emit c --hooks", 0, ("out/n19.c:N19_PROFILE",)),
     ("build net.relay -o out --name n20 --emit c --no-hooks", 0, ("out/n20.c:n20_run",)),
+    ("build net.relay -o out --name n21 --emit c --line-directives --no-cache", 0, ('out/n21.c:#line 3 "net.relay"',)),
+    ("build net.relay -o n22.s --emit asm --no-line-directives --time-trace trace.json -q", 0, ("n22.s:n22_run", "trace.json:FuseOps")),
     ("profile net.log --by line -o shares.txt", 0, ("shares.txt:net.relay:3",)),
     ("profile net.log --format perfetto -v", 0, ("out:traceEvents", "err:read net.log")),
     ("profile net.log --json -q", 0, ('out:"counts": 7',)),

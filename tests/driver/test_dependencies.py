@@ -75,7 +75,7 @@ def test_streams_have_no_rule(folder: Path, words: tuple[str, ...], message: str
 
 
 def test_names_that_make_would_read_otherwise() -> None:
-    rule = write_rule(Destination("out dir", "net", "c"), ["net.c"], ["a b.relay", "c$d#e", "a b.relay"])
+    rule = write_rule(Destination("out dir", "net", "c", "c"), ["net.c"], ["a b.relay", "c$d#e", "a b.relay"])
     assert rule.splitlines() == [
         "out\\ dir/net.c: \\",
         "  a\\ b.relay \\",

@@ -21,7 +21,7 @@ from ...symbolic_int import is_known, nominal
 from ...tir.pools import Pool, pool_record
 from ...tir.program import Program
 from ...tir.vector_target import MOST_THREADS
-from ..base import Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
+from ..base import ASSEMBLY, Backend, Built, Finding, Request, Sources, VectorTarget, backend, flag
 from ..fast_products import (
     check_products,
     opt_flag,
@@ -95,7 +95,7 @@ class C(Backend):
     kernel. Weights are in the source, in a source file of their own, or in `NAME.bin`.
     """
 
-    emits = ("c", "obj", "so", "exe", "wheel", "mlf", *KINDS_OF_LIBRARIES)
+    emits = ("c", "asm", "obj", "so", "exe", "wheel", "mlf", *KINDS_OF_LIBRARIES)
     name_rule = "it must be a C identifier, and not a word of C"
 
     math: str = flag("fast", "own vectorized exp, tanh, erf … (4 ULP), or those of libm", ("fast", "strict"))
@@ -142,6 +142,10 @@ class C(Backend):
         tuple(BINDINGS),
     )
     hooks: bool = flag(True, "in the C, hooks that time kernels where it is compiled with -DNAME_PROFILE")
+    line_directives: bool = flag(
+        False,
+        "#line directives: debuggers and profilers show lines of the source, or nodes of a model, in place of the C",
+    )
     wheel_version: str = flag("0.0.0", "version of the Python package of emit=wheel")
     board: str = flag(
         "",
@@ -212,6 +216,7 @@ class C(Backend):
             "weights=file": self.weights == "file",
             "workspace_pools": bool(self.workspace_pools),
             "emit=mlf": emit == "mlf",
+            "line_directives": self.line_directives,
             f"mcpu={self.mcpu}": "," in self.mcpu,
         }
         for what, is_so in excluded.items():
@@ -404,6 +409,7 @@ class C(Backend):
             constant_pools=self._constant_pools(),
             certifiable=self._is_certifiable,
             hooks=self.hooks and not self._is_certifiable,
+            line_directives=self.line_directives,
         )
         return write_program(program, name, options, folder)
 
@@ -420,7 +426,7 @@ class C(Backend):
         if request.emit == "wheel":
             check_package(name, self.wheel_version)
         objects = None
-        if request.folder is not None and request.emit in _TARGETS:
+        if request.folder is not None and request.emit in _TARGETS and request.emit != ASSEMBLY:
             objects = request.resources.enter_context(Objects(self.compiler, request.folder, request.object_cache))
         text = self.translate(program, name, objects, request.folder)
         entry = text.entries[0]
@@ -573,6 +579,10 @@ class C(Backend):
         for file in sources.files:
             if file.endswith(".h") or file == LINKER_SCRIPT:
                 (folder / file).write_bytes(b"".join(sources.buffers(file)))
+        if request.emit == ASSEMBLY:
+            (folder / f"{request.name}.c").write_bytes(b"".join(sources.buffers(f"{request.name}.c")))
+            self.compiler.assemble(f"{request.name}.c", target, folder)
+            return Built({target: folder / target}, notes=sources.notes, report=facts)
         units = {**sources.units, **{n: sources.buffers(n) for n in sources.extra_sources}}
         if request.emit == "exe":
             units[sources.main] = sources.buffers(sources.main)
@@ -639,5 +649,5 @@ class C(Backend):
         return {"footprint": record}
 
 
-_TARGETS = {"so": "{}.so", "wheel": "{}.so", "obj": "{}.o", "exe": "{}"}
+_TARGETS = {ASSEMBLY: "{}.s", "so": "{}.so", "wheel": "{}.so", "obj": "{}.o", "exe": "{}"}
 """The name of the compiled file, by output."""

@@ -32,6 +32,7 @@ from ..c_types import byte_count, stored_type
 from ..interface.names import Identifiers
 from .certifiable.hosts import StaticFrame
 from .frame import ARENA, END, POOLS, Frame
+from .line_directives import first_place, point_at
 from .region import BEFORE, LIMIT, REGION, write_step
 from .team import WORKER
 from .variant import Variant
@@ -54,7 +55,9 @@ class HostWriter:
         noted: Mapping[Symbol, int] = {},  # never changed
         pool_of_notes: int | None = None,
         certifiable: bool = False,
+        line_directives: bool = False,
     ) -> None:
+        self.line_directives = line_directives
         self.certifiable = certifiable
         self.noted = noted
         self.note = f"{END} - {BYTES}" if pool_of_notes is None else f"{POOLS}[{pool_of_notes}]"
@@ -132,7 +135,8 @@ class HostWriter:
             if isinstance(s, str):
                 lines.append(pad + s)
             elif isinstance(s, RunKernel):
-                lines.append(pad + self._run(s))
+                place = first_place([s]) if self.line_directives else None
+                lines += point_at(place, [pad + self._run(s)])
             elif isinstance(s, CallFunction):
                 lines.append(pad + self._call(s))
             elif isinstance(s, Fail):

@@ -47,6 +47,7 @@ from .certifiable.refusals import check_rules
 from .certifiable.text import short_symbol, with_headers
 from .constant_pools import ConstantPool, ConstantPools
 from .hosting import HostWriter
+from .line_directives import first_place, numbered
 from .nest import KernelWriter
 from .profile_hooks import clock_requirements, declare_hooks, define_hooks
 from .runs import RunWriter, own_storage, position, storages, store_lengths
@@ -129,6 +130,7 @@ class TextOptions:
         constant_pools: the pools of constants in the C text.
         certifiable: the text keeps the rules of `certifiable`.
         hooks: the text has `profile_hooks`.
+        line_directives: kernels seem to be at their places in the source, see `line_directives`.
     """
 
     keep: str = "auto"
@@ -144,6 +146,7 @@ class TextOptions:
     constant_pools: Sequence[Pool] = ()
     certifiable: bool = False
     hooks: bool = False
+    line_directives: bool = False
 
 
 def write_program(
@@ -168,6 +171,7 @@ class _Writer:
         )
         self.certifiable = options.certifiable
         self.has_hooks = options.hooks and bool(program.kernels)
+        self.line_directives = options.line_directives
         if self.certifiable:
             check_rules(program, name, program.entry_names)
         self.origin = options.origin
@@ -247,7 +251,7 @@ class _Writer:
         tools = self._tools([(v, k) for v in self.variants for k in v.kernels])
         kernels = [line for v in self.variants for line in section(v, v.kernels)]
         plain = [*top, *tools, *kernels, *body]
-        source = "\n".join([*self._banner(), *plain])
+        source = numbered("\n".join([*self._banner(), *plain]), f"{self.name}.c")
         units = self.units.finish("\n".join(plain), [*top, *self._run_tools, *self._level_lines], body)
         if self.certifiable:
             top_of_weights = f'#include "{self.name}_weights.h"' if constants.declarations else ""
@@ -342,7 +346,9 @@ class _Writer:
             symbol = short_symbol(k, self.name, n) if self.certifiable else kernel_symbol(k, self.name)
             name = self.names.fresh(f"{symbol}{suffix}")
             writer = KernelWriter(k, name, self.math == "strict", not suffix, self.in_team, self.certifiable)
-            source = variant.add(k, writer, "\n".join(comment(describe(k, runs.get(k, [])))))
+            uses = runs.get(k, [])
+            place = first_place(uses) if self.line_directives else None
+            source = variant.add(k, writer, "\n".join(comment(describe(k, uses))), place)
             if writer.in_team:
                 variant.tasks[k] = self.names.fresh(f"{name}_task")
             if not self.program.lesser:
@@ -482,6 +488,7 @@ class _Writer:
                     noted=noted,
                     pool_of_notes=pool,
                     certifiable=self.certifiable,
+                    line_directives=self.line_directives,
                 )
                 for f in v.program.functions.values()
             ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from .line_directives import numbered
 from .variant import KernelSource, Variant, section
 
 UNIT_LENGTH = 64_000
@@ -63,10 +64,11 @@ class Units:
         """Every unit, by file name: first the one with the callers of the kernels, `body`, between `top` and their declarations.
         A program that is too small for several units is a single one, `whole`."""
         if not self.units:
-            return {f"{self.name}.c": whole}
+            return {f"{self.name}.c": numbered(whole, f"{self.name}.c")}
         self.close()
+        name = f"{self.name}_part0.c"
         host = "\n".join([*top, _HIDDEN, *self._declared, "", *body])
-        return {f"{self.name}_part0.c": host, **self.units}
+        return {name: numbered(host, name), **self.units}
 
     def _close(self) -> None:
         """Ends a unit."""
@@ -74,8 +76,8 @@ class Units:
         variants = dict.fromkeys(v for v, _ in group)
         texts = [line for v in variants for line in section(v, [k for x, k in group if x is v], "IRT_HIDDEN")]
         declared = self._declared[-len(group) :]
-        text = "\n".join([*_HEADERS, _HIDDEN, *self.tools(group), *declared, *texts])
         name = f"{self.name}_part{len(self.units) + 1}.c"
+        text = numbered("\n".join([*_HEADERS, _HIDDEN, *self.tools(group), *declared, *texts]), name)
         self.units[name] = text
         self._waiting, self._size = [], 0
         self.done(name, text)

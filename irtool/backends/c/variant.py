@@ -7,28 +7,32 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ...tir.kernel import Kernel
-from ...tir.program import Program
+from ...tir.program import Place, Program
 from ...tir.symbols import symbols_of_program
 from ..formulas import vector_math
 from ..formulas.support import Helper
 from ..toolchain.levels import CLOSE_LEVEL, ProcessorLevel, open_level
+from .line_directives import point_at
 from .nest import KernelText, KernelWriter
 from .team import write_task
 
 
 @dataclass(frozen=True)
 class KernelSource:
-    """A kernel in C after its comment, and its requirements: vector types, functions on vectors, support functions."""
+    """A kernel in C after its comment, and its requirements: vector types, functions on vectors, support functions. Its lines seem to be at
+    `place`, if there is one."""
 
     about: str
     text: KernelText
     types: Iterable[tuple[str, int]] = ()
     functions: Iterable[tuple[str, str, int]] = ()
     support: Iterable[Helper] = ()
+    place: Place | None = None
 
     def define(self, linkage: str = "static") -> str:
         """The function behind its comment."""
-        return f"{self.about}\n{self.text.define(linkage)}"
+        lines = point_at(self.place, self.text.define(linkage).split("\n"))
+        return "\n".join([self.about, *lines])
 
 
 @dataclass(eq=False)
@@ -68,11 +72,11 @@ class Variant:
         """True if older objects of the region may come to lead to newer ones."""
         return self.program.writes_handles
 
-    def add(self, kernel: Kernel, writer: KernelWriter, about: str) -> KernelSource:
-        """Writes a kernel."""
+    def add(self, kernel: Kernel, writer: KernelWriter, about: str, place: Place | None = None) -> KernelSource:
+        """Writes a kernel, whose lines seem to be at a place."""
         self.writers[kernel] = writer
         text = writer.write()
-        source = KernelSource(about, text, writer.vector_types, writer.vector_functions, writer.support)
+        source = KernelSource(about, text, writer.vector_types, writer.vector_functions, writer.support, place)
         self.kernels.append(source)
         return source
 

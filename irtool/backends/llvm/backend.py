@@ -16,6 +16,7 @@ from ...selection.kernel import Selection
 from ...tir.program import Program
 from ..base import (
     ABSENT,
+    ASSEMBLY,
     OK,
     Backend,
     Built,
@@ -57,7 +58,7 @@ class Llvm(Backend):
     libraries, the output is `NAME.o` instead, which `irtool.load` loads with llvmlite.
     """
 
-    emits = ("ll", "obj", "so")
+    emits = ("ll", "asm", "obj", "so")
     name_rule = "it must be a C identifier, and not a word of C"
     target_kind = "llvm"
 
@@ -202,16 +203,19 @@ class Llvm(Backend):
         if request.emit == "ll":
             return Built()
         name, clang = request.name, self.clang
-        source, compiled = f"{name}.ll", f"{name}.o"
+        is_text = request.emit == ASSEMBLY
+        source, compiled = f"{name}.ll", f"{name}.s" if is_text else f"{name}.o"
         (folder / source).write_bytes(b"".join(sources.buffers(source)))
         if clang is not None:
-            clang.compile(source, compiled, folder)
+            clang.compile(source, compiled, folder, "-S" if is_text else "-c")
         elif has_llvmlite():
             text = (folder / source).read_text(encoding="utf-8")
-            InProcess(self.mcpu, self.mtriple, self.mattr).compile(text, folder / compiled, self.math == "strict")
+            InProcess(self.mcpu, self.mtriple, self.mattr).compile(
+                text, folder / compiled, self.math == "strict", is_text
+            )
         else:
             raise ToolError(NEITHER, help=how_to_get_one())
-        if request.emit == "obj":
+        if request.emit in ("obj", ASSEMBLY):
             return Built({compiled: folder / compiled})
         library = f"{name}.so"
         if clang is not None:

@@ -93,9 +93,9 @@ class Clang:
     def machine(self) -> VectorTarget:
         return _without_tiles(self.compiler.machine())
 
-    def compile(self, source: str, target: str, folder: Path) -> None:
-        """Compiles a `.ll` file to an object file. Raises ToolError."""
-        self.compiler.run([*self.flags, "-c", "-o", target, source], folder)
+    def compile(self, source: str, target: str, folder: Path, kind: str = "-c") -> None:
+        """Compiles a `.ll` file to an object file, or with `-S` to assembly. Raises ToolError."""
+        self.compiler.run([*self.flags, kind, "-o", target, source], folder)
 
     def link(self, source: str, target: str, folder: Path) -> None:
         """Links an object file to a shared library. Raises ToolError."""
@@ -161,8 +161,8 @@ class InProcess:
         sizes = cache_sizes("native" if self.is_host else self.cpu)
         return _without_tiles(vectors_of(self.macros).resized(sizes))
 
-    def compile(self, text: str, target: Path, strict: bool) -> None:
-        """Compiles LLVM IR text to an object file. Raises ToolError."""
+    def compile(self, text: str, target: Path, strict: bool, is_text: bool = False) -> None:
+        """Compiles LLVM IR text to an object file, or to assembly if `is_text`. Raises ToolError."""
         llvm = self.llvm
         try:
             module = llvm.parse_assembly(text)
@@ -174,7 +174,10 @@ class InProcess:
             options = llvm.create_pipeline_tuning_options(speed_level=3)
             builder = llvm.create_pass_builder(machine, options)
             builder.getModulePassManager().run(module, builder)
-            target.write_bytes(machine.emit_object(module))
+            if is_text:
+                target.write_text(machine.emit_assembly(module), encoding="utf-8")
+            else:
+                target.write_bytes(machine.emit_object(module))
         except RuntimeError as error:
             raise ToolError(f"llvmlite cannot compile the program: {str(error).strip()[:4000]}") from None
 

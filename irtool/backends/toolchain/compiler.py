@@ -230,6 +230,13 @@ class Compiler:
             return [*self.command, *self.flags, "-c", "-o", target, source]
         return [*self.command, *self._quicker, *self.flags, "-fPIC", "-c", "-o", target, source]
 
+    def assemble(self, source: str, target: str, folder: Path) -> None:
+        """Compiles a source to assembly, with the flags of an object file but for tables that unwind the stack. Raises ToolError."""
+        quicker = [] if self.link_flags else [*self._quicker]
+        position = [] if self.link_flags else ["-fPIC"]
+        flags = [*quicker, *self.flags, *position, "-fno-asynchronous-unwind-tables"]
+        self.run([*flags, "-S", "-o", target, source], folder)
+
     def link(self, kind: str, objects: Sequence[str], target: str, folder: Path) -> None:
         """Links object files: `so` a shared library, `obj` one object file, `exe` a program."""
         # CFLAGS may have options that linking needs, too: a sanitizer, an architecture.

@@ -6,13 +6,14 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from types import TracebackType
 
 from ...signals import is_told_to_end, uninterrupted
-from ...steps import say_step
+from ...steps import Recorder, current_recorder, say_step
 
 _OFTEN = 0.05
 """Seconds between checks for the end of a command."""
@@ -45,7 +46,7 @@ class Jobs:
         with uninterrupted():
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(self._count)
-            self._waiting.append(self._pool.submit(self._run, command))
+            self._waiting.append(self._pool.submit(self._run, command, current_recorder()))
 
     def results(self) -> list[subprocess.CompletedProcess[str]]:
         """The output and exit code of each command, in the order of their starts. Raises OSError if one cannot be started."""
@@ -76,9 +77,14 @@ class Jobs:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
-    def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    def _run(self, command: Sequence[str], recorder: Recorder | None) -> subprocess.CompletedProcess[str]:
         with self._free:
-            return self._run_now(command)
+            begin = time.perf_counter()
+            answer = self._run_now(command)
+        if recorder is not None:
+            sources = [w for w in command[1:] if w.endswith((".c", ".ll", ".cpp"))]
+            recorder("compiler", " ".join([os.path.basename(command[0]), *sources]), begin, time.perf_counter())
+        return answer
 
     def _run_now(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         with self._lock:
