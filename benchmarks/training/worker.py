@@ -1,6 +1,6 @@
 """One engine in a process of its own: `python -m benchmarks.training.worker ENGINE NETWORK THREADS FOLDER`.
 
-ENGINE is `irtool`, `eager` or `compile` (torch without and with its compiler). Says in a line of JSON the losses of the first steps, the seconds of
+ENGINE is `irtool`, `eager` or `compile` (torch without and with its compiler), or `double` (torch in float64). Says in a line of JSON the losses of the first steps, the seconds of
 the build, and bytes of memory; then reads numbers of steps from standard input, each answered by the seconds of each step in a line of JSON.
 """
 
@@ -101,6 +101,8 @@ def main() -> None:
     if engine == "irtool":
         step, about = irtool(network, x, y, threads, folder)
     else:
+        if engine == "double":
+            network, x = network.double(), x.double() if x.is_floating_point() else x
         step, about = torch_step(network, x, y, threads, engine == "compile")
     print(json.dumps({"losses": [step() for _ in range(CHECKED)], **about}), flush=True)
     for line in sys.stdin:
