@@ -50,7 +50,21 @@ PRODUCED = {
     "a slice": ("nn.conv2d(strided_slice(%x, begin=[0, 0, 1, 0], end=[2, 8, 30, 32], strides=[1, 1, 1, 1], axes=[0, 1, 2, 3]), %y, strides=[2, 2])", (2, 8, 32, 32), (64, 8, 3, 3)),
     "another reader": ("nn.conv2d(exp(%x), %y, padding=[1, 1], strides=[2, 2]) + sum(exp(%x))", (2, 8, 32, 32), (64, 8, 3, 3)),
 }  # fmt: skip
-CASES |= STRIDED | PRODUCED
+# Columns that leave parts of vectors empty, and channels that fill them: weights that only the run has are copied.
+NARROW = {
+    "14 columns": ("nn.conv2d(%x, %y, padding=[1, 1])", (1, 32, 14, 14), (64, 32, 3, 3)),
+    "7 columns": ("nn.conv2d(%x, %y, padding=[1, 1])", (2, 32, 7, 7), (64, 32, 3, 3)),
+    "groups of 10 columns": ("nn.conv2d(%x, %y, groups=2, padding=[1, 1])", (1, 64, 10, 10), (64, 32, 3, 3)),
+    "lines": ("nn.conv1d(%x, %y, padding=[1, 1])", (4, 32, 13), (64, 32, 3)),
+    "narrow volumes": ("nn.conv3d(%x, %y, padding=[1, 1, 1])", (1, 16, 6, 6, 6), (64, 16, 3, 3, 3)),
+}  # fmt: skip
+# Vectors that a copy would not make much faster.
+ENOUGH = {
+    "full vectors": ("nn.conv2d(%x, %y, padding=[1, 1])", (1, 32, 16, 16), (64, 32, 3, 3)),
+    "few results": ("nn.conv2d(%x, %y, padding=[1, 1])", (1, 32, 14, 14), (2, 32, 3, 3)),
+    "a product": ("nn.matmul(%x, %y, units=256)", (128, 256), (256, 256)),
+}  # fmt: skip
+CASES |= STRIDED | PRODUCED | NARROW | ENOUGH
 # Convolutions store blocks of channels, networks return planes: elements of an enlarged row lie apart by uneven steps.
 ENLARGED = {
     "nearest": ("image.resize2d(nn.conv2d(%x, %y), size=[25, 40], roi=[0f, 0f, 0f, 0f], method=\"nearest_neighbor\")", (1, 3, 12, 20), (16, 3, 1, 1)),
@@ -84,7 +98,8 @@ def test_results_are_those_of_the_interpreter(case: str, flags: str) -> None:
 
 @pytest.mark.parametrize("target", [VectorTarget(64, 32), VectorTarget(32, 16)])
 @pytest.mark.parametrize(
-    "case", [c for c in CASES if c not in ("strided", "groups", "many rows of both", *STRIDED, *PRODUCED)]
+    "case",
+    [c for c in CASES if c not in ("strided", "groups", "many rows of both", *STRIDED, *PRODUCED, *NARROW, *ENOUGH)],
 )
 def test_vectors_are_along_results(case: str, target: VectorTarget) -> None:
     """Of the sum itself; without the copy they are along the sum, each result by itself, or assembled from elements."""
@@ -105,6 +120,22 @@ def test_strided_windows_read_phases(case: str) -> None:
         (plain,) = scheduled(case, VectorTarget(32, 16)).kernels
     assert len(kernel.stages) == 2
     assert [b.name for b in kernel.temporaries] == ["pad_t" if len(plain.stages) > 1 else "p0_t"]
+
+
+@pytest.mark.parametrize("case", NARROW)
+def test_narrow_images_have_vectors_of_channels(case: str) -> None:
+    (kernel,) = scheduled(case, VectorTarget(64, 32)).kernels
+    assert "p1_t" in [b.name for b in kernel.temporaries]
+    assert kernel.choice.strategy in ("register_tile", "blocked_sum")
+    with without("TransposeOperands"):
+        (plain,) = scheduled(case, VectorTarget(64, 32)).kernels
+    assert "p1_t" not in [b.name for b in plain.temporaries]
+
+
+@pytest.mark.parametrize("case", ENOUGH)
+def test_no_copies_beside_vectors_that_are_fast_enough(case: str) -> None:
+    (kernel,) = scheduled(case, VectorTarget(64, 32)).kernels
+    assert not [b.name for b in kernel.temporaries if b.name.endswith("_t")]
 
 
 def enlarged(case: str) -> irtool.Module:

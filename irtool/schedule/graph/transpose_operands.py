@@ -1,5 +1,5 @@
 """Operands of products copied in another order, and results of maps computed in another order, if no vector reads and writes
-contiguously.
+contiguously, or if vectors along another axis are faster: 14 columns fill no two vectors, 256 channels fill 16.
 
     for o, c: for n, p: acc += grad[n, o, p] * data[n, c, p]
 
@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from ...symbolic_int import as_integer, bound
 from ...tir.arithmetic import floordiv, floormod
@@ -38,7 +39,7 @@ from ...tir.vector_target import VectorTarget
 from ..core.affine import depends, loads, operands, simplifier, stride
 from ..core.block import Block
 from ..core.forms import substituted
-from ..cost.machine import FEWEST_LANES, GAIN
+from ..cost.machine import FEWEST_LANES, GAIN, MEMORY_WORTH
 from ..primitives import fuse, reorder
 from ..strategies.base import Stage, estimated_cost
 from ..strategies.row_reduction.strategy import shares_operands
@@ -109,29 +110,38 @@ def _with_transposed_operand(r: Reduction, target: VectorTarget) -> tuple[Map, R
     stage = Stage(r, target)
     if stage.lanes < FEWEST_LANES:
         return None
-    has_vectors = stage.tile is not None or shares_operands(stage)
-    if stage.tile is not None and not target.has_matrices:
-        least = 1 / (stage.lanes * target.multiply_adds)
-        if GAIN * stage.tile.cost <= least:
-            return None  # no copy makes up for itself
-    best: tuple[float, float, Map, Reduction] | None = None
+    least = 0.0 if target.has_matrices else r.work / (stage.lanes * target.multiply_adds)
+    present = stage.tile.cost * r.work if stage.tile is not None else inf
+    if GAIN * present <= least:
+        return None  # no copy makes up for itself
+    best: tuple[float, float, float, Map, Reduction] | None = None
     for v, extent in r.loops:
         for e in operands(r) if bound(extent) >= FEWEST_LANES else ():
             order = _order(r, e, v)
-            if order is None or (has_vectors and order.step == 1):
+            if order is None or r.work < target.copied_reads * bound(e.source.size):
                 continue
-            if r.work < target.copied_reads * bound(e.source.size):
+            copied = target.copy_cost * bound(e.source.size) / target.lanes(4)
+            # A copy for a tile that has contiguous vectors without it only gains time.
+            share = GAIN if stage.tile is None or order.step > 1 else 1 / MEMORY_WORTH
+            if share * present <= least + copied or (order.step == 1 and _has_other_vectors(stage)):
                 continue
             copy, reader = _with_copy(r, e, order)
             tile = Stage(reader, target).tile
-            copied = target.copy_cost * bound(e.source.size) / target.lanes(4)
             if tile is not None and (best is None or tile.cost * r.work + copied < best[0]):
-                best = (tile.cost * r.work + copied, copied, copy, reader)
+                best = (tile.cost * r.work + copied, copied, share, copy, reader)
     if best is None:
         return None
-    _, copied, copy, reader = best
+    _, copied, share, copy, reader = best
     before, after = (estimated_cost(s) * r.work for s in (stage, Stage(reader, target)))
-    return (copy, reader) if after + copied < GAIN * before else None
+    return (copy, reader) if after + copied < share * before else None
+
+
+def _has_other_vectors(stage: Stage) -> bool:
+    """True if a stage has vectors in another form than a tile of whole ones: along its sums, or assembled from elements. Estimates of
+    these are too high to compare them with copies."""
+    if stage.tile is None:
+        return shares_operands(stage)
+    return estimated_cost(stage) < stage.tile.cost
 
 
 def _order(r: Reduction, e: Load, v: Var) -> _Order | None:
