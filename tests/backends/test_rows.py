@@ -37,6 +37,24 @@ def test_each_operand_of_a_tile_is_read_once() -> None:
     assert not any("p0" in m[2] or "p1" in m[2] for m in steps)
 
 
+@pytest.mark.parametrize(
+    ("number", "conversion"), [(1.0, "irt_vh2f"), (2.0**100, "irt_vb2f")], ids=["float16", "bfloat16"]
+)
+def test_each_vector_of_16_bits_is_widened_once(number: float, conversion: str) -> None:
+    """gcc widens float16 again for each product."""
+    import numpy as np
+
+    module = irtool.parse(DENSE.replace("(64, 64)", "(1024, 64)"))
+    weights = {"w": np.full((1024, 64), number, "float32")}
+    program = run_stages(prepare(module, weights), ["main"], VectorTarget(64, 32))
+    text = C(mcpu="none").translate(program, "net").source
+    inner = text[text.index("for (int32_t k") :]
+    lines = [line.strip() for line in inner[: inner.index("\n    }")].splitlines()[1:]]
+    steps = [m for m in map(STEP.match, lines) if m is not None]
+    assert len(steps) > 4 and not any(conversion in m[2] for m in steps)
+    assert 0 < sum(conversion in line for line in lines) < len(steps) / 2
+
+
 @pytest.mark.parametrize(("rows", "lanes", "is_hoisted"), [(4, 16, True), (6, 16, False), (4, 8, False)])
 def test_vectors_that_few_rows_share_stay_in_registers(rows: int, lanes: int, is_hoisted: bool) -> None:
     """gcc would read them again for each product; it does not where more rows share them."""
