@@ -7,6 +7,7 @@ _OTHERS = "instructions that this processor lacks"
 
 REASONS = {
     "NarrowConstants": "fixed-point products, which models of TensorFlow Lite have, and the quantized files here do not",
+    "HalfWeights": "memory and single rows: matrices that files have in 16 bits, which the networks here do not",
     "StoreMovedBytes": f"{_OTHERS}: products of unsigned by signed bytes (VNNI)",
     "ReadWordsInPlace": f"{_OTHERS}: products of pairs and fours (VNNI, AVX512-BF16, SME); memory for packed copies elsewhere",
     "HighProducts": "instructions of small systems",

@@ -13,6 +13,7 @@ from ..tir.program import TEMP, Program, constants_in_use, runs_of
 from ..tir.vector_target import VectorTarget
 from .constants.dedup_constants import dedup_constants
 from .constants.finite_weights import FiniteWeights
+from .constants.half_weights import halve_weights
 from .constants.high_products import use_high_products
 from .constants.narrow_constants import narrow_constants
 from .constants.slice_constants import slice_constants
@@ -145,6 +146,13 @@ SCHEDULE: tuple[ProgramStage, ...] = (
         "ReadPackedWeights",
         "unpacks weights and states of few bits where they are read; runs first, so that all other stages see the packed ones",
         read_packed_weights,
+        once=True,
+    ),
+    ProgramStage(
+        "HalfWeights",
+        "stores matrices whose elements are all numbers of 16 bits in these; runs first, so that all other stages see what is stored",
+        halve_weights,
+        vectors=True,
         once=True,
     ),
     ProgramStage(

@@ -98,6 +98,19 @@ def test_half_weights() -> None:
     check(interpreted(module, weights, TOKENS, [11]), logits(n, halves, TOKENS))
 
 
+def test_half_weights_stay_halves() -> None:
+    """Matrices of a network, of which those of the layers are large enough, in float16 and in bfloat16."""
+    n = NETWORKS["llama, one embedding"]
+    words = 4096
+    for cut in (lambda a: a.astype("float16"), lambda a: (a.view("uint32") & 0xFFFF0000).view("float32")):
+        table = np.random.default_rng(2).standard_normal((words, 32)).astype("float32")
+        tensors = weights_of(n) | {"token_embd.weight": cut(table)}
+        module, weights = irtool.from_gguf(gguf(metadata_of(n), tensors), DIMS)
+        report = irtool.build(module, weights, emit="tir").report
+        small = sum(a.nbytes for name, a in weights.items() if a.shape[0] != words)
+        assert report["weight_bytes"] < 2 * table.size + small + 8192  # tables of angles
+
+
 def refused(metadata: dict[str, Any], tensors: dict[str, Any], **dims: str) -> list[str]:
     """The messages about a file."""
     with pytest.raises(IrError) as caught:
