@@ -26,6 +26,15 @@ SIZES = {
 GPT2 = {"vocab_size": 96, "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 256, "initializer_range": 0.2}
 YARN = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 10000.0, "original_max_position_embeddings": 64}
 LINEAR = {"rope_type": "linear", "factor": 2.0, "rope_theta": 10000.0}
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "rope_theta": 1e4, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+LLAMA3 |= {"original_max_position_embeddings": 64}
+LONGROPE = {"rope_type": "longrope", "short_factor": [1.0 + n / 8 for n in range(8)], "rope_theta": 1e4}
+LONGROPE |= {"long_factor": [1.0 + n for n in range(8)]}
+LONG, SHORT = ({"original_max_position_embeddings": n} for n in (3, 256))
+"""transformers chooses the factors by the tokens that there are, GGUF by the room of the caches."""
+PHI3 = SIZES | {"sliding_window": None, "pad_token_id": 0}
+BLOOM = {"vocab_size": 96, "hidden_size": 96, "n_layer": 2, "n_head": 6, "initializer_range": 0.2}
+MPT = {"vocab_size": 96, "d_model": 64, "n_heads": 4, "n_layers": 2, "max_seq_len": 256, "initializer_range": 0.2}
 GRANITE = {
     "embedding_multiplier": 3.0,
     "residual_multiplier": 0.5,
@@ -37,6 +46,11 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "llama, one embedding": ("llama", "Llama", SIZES | {"tie_word_embeddings": True}),
     "llama, a longer context": ("llama", "Llama", SIZES | {"rope_parameters": LINEAR}),
     "llama, a longer context by yarn": ("llama", "Llama", SIZES | {"rope_parameters": YARN}),
+    "llama, a longer context as llama 3 has it": ("llama", "Llama", SIZES | {"rope_parameters": LLAMA3}),
+    "phi3, a longer context": ("phi3", "Phi3", PHI3 | {"rope_parameters": LONGROPE, **LONG}),
+    "phi3, a context as in training": ("phi3", "Phi3", PHI3 | {"rope_parameters": LONGROPE, **SHORT}),
+    "bloom": ("bloom", "Bloom", BLOOM),
+    "mpt": ("mpt", "Mpt", MPT),
     "qwen2": ("qwen2", "Qwen2", SIZES),
     "qwen3": ("qwen3", "Qwen3", SIZES | {"head_dim": 24}),
     "gemma": ("gemma", "Gemma", SIZES | {"head_dim": 24}),

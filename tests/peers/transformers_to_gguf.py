@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -41,6 +42,19 @@ NAMES = {
     "mlp.down_proj": "ffn_down",
     "mlp.fc2": "ffn_down",
     "mlp.c_proj": "ffn_down",
+    "transformer.word_embeddings": "token_embd",
+    "transformer.word_embeddings_layernorm": "token_embd_norm",
+    "self_attention.query_key_value": "attn_qkv",
+    "self_attention.dense": "attn_output",
+    "mlp.dense_h_to_4h": "ffn_up",
+    "mlp.dense_4h_to_h": "ffn_down",
+    "transformer.norm_f": "output_norm",
+    "norm_1": "attn_norm",
+    "attn.Wqkv": "attn_qkv",
+    "attn.out_proj": "attn_output",
+    "norm_2": "ffn_norm",
+    "ffn.up_proj": "ffn_up",
+    "ffn.down_proj": "ffn_down",
 }
 """The names of tensors; those of gemma2 and gemma3 have a norm behind attention in place of that before the feed-forward part."""
 
@@ -52,7 +66,7 @@ def file_of(model: Any, architecture: str) -> bytes:
     for name, parameter in model.named_parameters():
         array = parameter.detach().numpy().astype("float32")
         base, _, kind = name.rpartition(".")
-        layer = re.fullmatch(r"(?:model\.layers|transformer\.h)\.(\d+)\.(.+)", base)
+        layer = re.fullmatch(r"(?:model\.layers|transformer\.(?:h|blocks))\.(\d+)\.(.+)", base)
         key = layer[2] if layer else base
         place = NAMES[key]
         if architecture in ("gemma2", "gemma3") and key == "post_attention_layernorm":
@@ -64,19 +78,39 @@ def file_of(model: Any, architecture: str) -> bytes:
         if architecture in ("llama", "granite") and key in ("self_attn.q_proj", "self_attn.k_proj"):
             heads = config.num_attention_heads if "q_proj" in key else config.num_key_value_heads
             array = array.reshape(heads, 2, -1, *array.shape[1:]).swapaxes(1, 2).reshape(array.shape)
+        if key == "self_attention.query_key_value":  # the three parts of each head lie together
+            parts = array.reshape(config.n_head, 3, -1, *array.shape[1:])
+            array = parts.swapaxes(0, 1).reshape(array.shape)
         tensors[f"blk.{layer[1]}.{place}.{kind}" if layer else f"{place}.{kind}"] = np.ascontiguousarray(array)
-    return gguf(_metadata(config, architecture), tensors)
+    return gguf(_metadata(config, architecture), tensors | _factors(config))
+
+
+def _factors(c: Any) -> dict[str, np.ndarray]:
+    """The divisors of frequencies for longer contexts, as the converter computes or copies them."""
+    rope = getattr(c, "rope_parameters", None) or {}
+    if rope.get("rope_type") == "longrope":
+        lengths = ("short", "long")
+        return {f"rope_factors_{n}.weight": np.array(rope[f"{n}_factor"], "float32") for n in lengths}
+    if rope.get("rope_type") != "llama3":
+        return {}
+    size = c.hidden_size // c.num_attention_heads
+    turns = (
+        rope["original_max_position_embeddings"] * rope["rope_theta"] ** (-np.arange(0, size, 2) / size) / (2 * np.pi)
+    )
+    low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+    smooth = np.clip((turns - low) / (high - low), 0, 1)
+    return {"rope_freqs.weight": (1 / ((1 - smooth) / rope["factor"] + smooth)).astype("float32")}
 
 
 def _metadata(c: Any, kind: str) -> dict[str, Any]:
     width = c.hidden_size
     head = getattr(c, "head_dim", None) or width // c.num_attention_heads
-    inner = getattr(c, "intermediate_size", None) or 4 * width
+    inner = getattr(c, "intermediate_size", None) or getattr(c, "expansion_ratio", 4) * width
     rope = getattr(c, "rope_parameters", None) or {}
     rope = rope.get("full_attention", rope)
     values: dict[str, Any] = {
         "block_count": c.num_hidden_layers,
-        "context_length": c.max_position_embeddings,
+        "context_length": getattr(c, "max_position_embeddings", 256),
         "embedding_length": width,
         "feed_forward_length": inner,
         "attention.head_count": c.num_attention_heads,
@@ -84,14 +118,22 @@ def _metadata(c: Any, kind: str) -> dict[str, Any]:
         "attention.key_length": head,
         "attention.value_length": head,
     }
+    if kind == "mpt":
+        values["attention.max_alibi_bias"] = float(c.attn_config.alibi_bias_max)
     epsilons = ("rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_epsilon")
     epsilon = float(next(getattr(c, e) for e in epsilons if hasattr(c, e)))
-    is_layer_norm = kind in ("phi2", "gpt2", "starcoder2")
+    is_layer_norm = kind in ("phi2", "gpt2", "starcoder2", "bloom", "mpt")
     values["attention.layer_norm_epsilon" if is_layer_norm else "attention.layer_norm_rms_epsilon"] = epsilon
     if rope:
         values["rope.freq_base"] = float(rope["rope_theta"])
         values["rope.dimension_count"] = int(head * rope.get("partial_rotary_factor", 1.0))
-        if rope["rope_type"] != "default":
+        if rope["rope_type"] == "longrope":
+            longer = c.max_position_embeddings / rope["original_max_position_embeddings"]
+            values["rope.scaling.attn_factor"] = math.sqrt(
+                1 + math.log(longer) / math.log(rope["original_max_position_embeddings"])
+            )
+            values["rope.scaling.original_context_length"] = rope["original_max_position_embeddings"]
+        elif rope["rope_type"] not in ("default", "llama3"):
             values["rope.scaling.type"] = rope["rope_type"]
             values["rope.scaling.factor"] = float(rope["factor"])
             if "original_max_position_embeddings" in rope:

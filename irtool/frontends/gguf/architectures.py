@@ -10,7 +10,8 @@ class Architecture:
     """A decoder: embeddings, layers of attention and feed-forward, a norm, and a product with the head.
 
     Attributes:
-        rotary: the numbers of a head that turn together: `neighbours`, `halves`, or `` where positions are learned.
+        rotary: the numbers of a head that turn together: `neighbours`, `halves`, or `` where positions are learned, or biases of scores.
+        alibi: the greatest exponent of the slopes of such biases, unless metadata have another one; 0: none.
         norm: `rms`, or `layer` with a mean and biases.
         activation: that of the feed-forward layer, an operator or a name of `layers.ACTIVATIONS`.
         is_parallel: attention and feed-forward read the same normalized data, and both are added.
@@ -20,6 +21,7 @@ class Architecture:
     """
 
     rotary: str = "halves"
+    alibi: float = 0.0
     norm: str = "rms"
     activation: str = "silu"
     is_parallel: bool = False
@@ -39,6 +41,8 @@ ARCHITECTURES = {
     "phi3": Architecture(),
     "gpt2": Architecture(rotary="", norm="layer", activation="gelu_tanh"),
     "starcoder2": Architecture(norm="layer", activation="gelu_tanh"),
+    "bloom": Architecture(rotary="", alibi=8.0, norm="layer", activation="gelu_tanh"),
+    "mpt": Architecture(rotary="", alibi=8.0, norm="layer", activation="gelu"),
     "granite": Architecture(rotary="neighbours"),
 }
 """The architectures by their names in `general.architecture`."""

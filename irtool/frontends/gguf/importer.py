@@ -168,7 +168,9 @@ class _Network:
         x = self.weights.tensor("token_embd.weight", self.words, c.width).call("take", tokens, axis=0)
         scale = math.sqrt(c.width) if c.architecture.scales_embeddings else c.embedding_scale
         x = x if scale == 1 else multiply(x, scale)
-        if c.architecture.rotary:
+        if "token_embd_norm.weight" in self.weights:
+            x = norm(c, self.weights, "token_embd_norm", x)
+        if c.architecture.rotary or c.alibi:
             return x
         table = self.weights.tensor("position_embd.weight", c.context, c.width)
         if self.capacity > c.context:

@@ -13,6 +13,7 @@ from ..onnx.normalize import layer_norm, rms_norm
 from ..onnx.operators.microsoft.rotary import rotated
 from ..onnx.tuples import concatenate
 from ..onnx.value import Value
+from .alibi import distance_biases
 from .metadata import Configuration
 from .weights import Weights
 
@@ -93,6 +94,9 @@ class Layer:
             keys, values = (concatenate([before, new], 2) for before, new in zip(cache, (k, v), strict=True))
         window = c.window - 1 if c.is_local(self.number) else None
         hidden = hidden_keys(positions.places, keys.extent(2, "the keys"), window, 0, "float32")
+        if c.alibi:
+            extent = keys.extent(2, "the keys")
+            hidden = add(hidden, distance_biases(positions.places, extent, c.heads, c.alibi))
         attended = attention(q, keys, values, hidden, c.score_scale, c.score_cap)
         return join_heads(attended).call("squeeze", axis=[0]), keys, values
 
@@ -159,5 +163,10 @@ def _gelu_tanh(x: Value) -> Value:
     return multiply(multiply(x, 0.5), add(gate, 1))
 
 
-ACTIVATIONS: dict[str, Callable[[Value], Value]] = {"silu": _silu, "gelu_tanh": _gelu_tanh}
+def _gelu(x: Value) -> Value:
+    gate = add(multiply(x, math.sqrt(0.5)).call("erf"), 1)
+    return multiply(multiply(x, 0.5), gate)
+
+
+ACTIVATIONS: dict[str, Callable[[Value], Value]] = {"silu": _silu, "gelu": _gelu, "gelu_tanh": _gelu_tanh}
 """Activations by the names that architectures have for them."""

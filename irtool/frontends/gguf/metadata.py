@@ -43,6 +43,7 @@ class Configuration:
         heads, groups: heads of queries, and of keys and values.
         key_size, value_size: elements of a head.
         rotary_size: elements of a head that turn; 0: none.
+        alibi: the greatest exponent of the slopes of biases by distance; 0: none.
         window: keys that a layer with a sliding window sees, the query's own among them; 0: all.
         score_scale: what scores are multiplied by.
         score_cap, logit_cap: bounds of scores and logits; 0: none.
@@ -61,6 +62,7 @@ class Configuration:
     epsilon: float
     rotary_size: int
     rotary_base: float
+    alibi: float
     scaling: RotaryScaling
     window: int
     score_scale: float
@@ -181,6 +183,7 @@ def _configuration(n: _Numbers, kind: str, architecture: Architecture) -> Config
         epsilon=n.number(key),
         rotary_size=turning,
         rotary_base=n.number("rope.freq_base", 10000.0),
+        alibi=n.number("attention.max_alibi_bias", architecture.alibi) if architecture.alibi else 0.0,
         scaling=_scaling(n, context),
         window=n.count("attention.sliding_window", 0, least=0),
         score_scale=n.number("attention.scale", 0.0) or 1 / math.sqrt(size),

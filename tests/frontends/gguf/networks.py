@@ -32,6 +32,7 @@ class Network:
     is_tied: bool = False
     gated: bool = True
     layer_norm: bool = False
+    alibi: float = 0.0
 
 
 BIASES = {"attn_q.bias": (HEADS * SIZE,), "attn_k.bias": (GROUPS * SIZE,), "attn_v.bias": (GROUPS * SIZE,)}
@@ -43,10 +44,25 @@ ALL_BIASES = {
     "ffn_down.bias": (WIDTH,),
     "attn_norm.bias": (WIDTH,),
 }
+FUSED = {"attn_qkv.weight": ((HEADS + 2 * GROUPS) * SIZE, WIDTH)}
+LONGER = {"rope.scaling.factor": 4.0, "rope.scaling.original_context_length": 16}
+HALF = SIZE // 2
 NETWORKS = {
     "llama": Network("llama"),
     "llama, one embedding": Network("llama", is_tied=True),
     "llama, factors": Network("llama", others={"rope_freqs.weight": (SIZE // 2,)}),
+    "llama, linear scaling": Network("llama", {"rope.scaling.type": "linear", "rope.scaling.factor": 4.0}),
+    "llama, yarn": Network("llama", {"rope.scaling.type": "yarn", "rope.freq_base": 50.0, **LONGER}),
+    "llama, longrope": Network(
+        "llama",
+        {"rope.scaling.type": "longrope", "rope.scaling.attn_factor": 1.2, **LONGER},
+        others={"rope_factors_short.weight": (HALF,), "rope_factors_long.weight": (HALF,)},
+    ),
+    "llama, longrope, short": Network(
+        "llama",
+        {"rope.scaling.type": "longrope", **LONGER, "rope.scaling.original_context_length": CONTEXT},
+        others={"rope_factors_short.weight": (HALF,), "rope_factors_long.weight": (HALF,)},
+    ),
     "qwen2": Network("qwen2", {"rope.freq_base": 500.0}, BIASES),
     "qwen3": Network("qwen3", parts={"attn_q_norm.weight": (SIZE,), "attn_k_norm.weight": (SIZE,)}),
     "gemma": Network("gemma", is_tied=True),
@@ -64,6 +80,23 @@ NETWORKS = {
         gated=False,
         layer_norm=True,
     ),
+    "bloom": Network(
+        "bloom",
+        parts={
+            **{k: s for k, s in ALL_BIASES.items() if k[:7] not in ("attn_q.", "attn_k.", "attn_v.")},
+            **FUSED,
+            "attn_qkv.bias": ((HEADS + 2 * GROUPS) * SIZE,),
+            "ffn_norm.bias": (WIDTH,),
+        },
+        others={"token_embd_norm.weight": (WIDTH,), "token_embd_norm.bias": (WIDTH,), "output_norm.bias": (WIDTH,)},
+        is_tied=True,
+        gated=False,
+        layer_norm=True,
+        alibi=8.0,
+    ),
+    "mpt": Network(
+        "mpt", {"attention.max_alibi_bias": 4.0}, FUSED, is_tied=True, gated=False, layer_norm=True, alibi=4.0
+    ),
 }
 """Networks by name."""
 
@@ -72,9 +105,15 @@ def shapes_of(n: Network) -> dict[str, tuple[int, ...]]:
     """The shapes of its tensors by name."""
     layer = {
         "attn_norm.weight": (WIDTH,),
-        "attn_q.weight": (HEADS * SIZE, WIDTH),
-        "attn_k.weight": (GROUPS * SIZE, WIDTH),
-        "attn_v.weight": (GROUPS * SIZE, WIDTH),
+        **(
+            {}
+            if n.alibi
+            else {
+                "attn_q.weight": (HEADS * SIZE, WIDTH),
+                "attn_k.weight": (GROUPS * SIZE, WIDTH),
+                "attn_v.weight": (GROUPS * SIZE, WIDTH),
+            }
+        ),
         "attn_output.weight": (WIDTH, HEADS * SIZE),
         "ffn_up.weight": (INNER, WIDTH),
         "ffn_down.weight": (WIDTH, INNER),
@@ -92,7 +131,7 @@ def weights_of(n: Network, seed: int = 0) -> dict[str, np.ndarray]:
     """Random weights whose products keep the size of numbers."""
     rng = np.random.default_rng(seed)
     return {
-        name: (1 + 0.3 * rng.standard_normal(s) if name.endswith(("norm.weight", "freqs.weight")) else
+        name: (1 + 0.3 * rng.standard_normal(s) if name.endswith(("norm.weight", "freqs.weight", "short.weight", "long.weight")) else
                rng.standard_normal(s) * (0.3 if len(s) == 1 else 1.5 / math.sqrt(s[-1]))).astype("float32")
         for name, s in shapes_of(n).items()
     }  # fmt: skip
@@ -110,7 +149,7 @@ def metadata_of(n: Network) -> dict[str, Any]:
         "attention.head_count_kv": GROUPS,
         "attention.key_length": SIZE,
         "attention.value_length": SIZE,
-        "rope.dimension_count": SIZE,
+        **({} if n.alibi else {"rope.dimension_count": SIZE}),
         epsilon: 1e-5,
         **n.metadata,
     }
@@ -128,7 +167,8 @@ def logits(n: Network, weights: Mapping[str, Any], tokens: list[int]) -> np.ndar
     m, count = n.metadata, len(tokens)
     turning, base = m.get("rope.dimension_count", SIZE), m.get("rope.freq_base", 10000.0)
     frequencies = base ** (-np.arange(0, turning, 2) / turning) / w.get("rope_freqs.weight", 1.0)
-    turns = np.exp(1j * np.arange(count)[:, None] * frequencies)
+    frequencies, magnitude = scaled(frequencies, base, turning, m, w)
+    turns = magnitude * np.exp(1j * np.arange(count)[:, None] * frequencies)
     is_gemma = n.kind.startswith("gemma")
 
     def norm(x: np.ndarray, name: str) -> np.ndarray:
@@ -141,6 +181,8 @@ def logits(n: Network, weights: Mapping[str, Any], tokens: list[int]) -> np.ndar
 
     def rotate(x: np.ndarray) -> np.ndarray:
         x = x.copy()
+        if n.alibi:
+            return x
         pairs = (slice(0, turning, 2), slice(1, turning, 2)) if n.kind == "llama" else (
             slice(0, turning // 2), slice(turning // 2, turning))  # fmt: skip
         z = (x[:, pairs[0]] + 1j * x[:, pairs[1]]) * turns
@@ -148,16 +190,23 @@ def logits(n: Network, weights: Mapping[str, Any], tokens: list[int]) -> np.ndar
         return x
 
     def activation(x: np.ndarray) -> np.ndarray:
-        if is_gemma or n.kind == "phi2":
+        if n.kind == "mpt":
+            return x * (0.5 + 0.5 * np.vectorize(math.erf)(x / math.sqrt(2)))
+        if is_gemma or n.kind in ("phi2", "bloom"):
             return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
         return x / (1 + np.exp(-x))
 
     x = w["token_embd.weight"][tokens] * (math.sqrt(WIDTH) if is_gemma else 1.0)
+    if "token_embd_norm.weight" in w:
+        x = norm(x, "token_embd_norm")
     distance = np.arange(count)[:, None] - np.arange(count)
     for i in range(LAYERS):
         b = f"blk.{i}."
         y = norm(x, f"{b}attn_norm")
-        q, k, v = (dense(y, f"{b}attn_{p}") for p in "qkv")
+        if n.alibi:
+            q, k, v = np.split(dense(y, f"{b}attn_qkv"), [HEADS * SIZE, (HEADS + GROUPS) * SIZE], -1)
+        else:
+            q, k, v = (dense(y, f"{b}attn_{p}") for p in "qkv")
         seen = distance >= 0
         if "attention.sliding_window" in m and i % 2 == 0:
             seen = seen & (distance < m["attention.sliding_window"])
@@ -170,6 +219,7 @@ def logits(n: Network, weights: Mapping[str, Any], tokens: list[int]) -> np.ndar
             scores = rotate(own) @ rotate(keys).T / math.sqrt(SIZE)
             cap = m.get("attn_logit_softcapping")
             scores = cap * np.tanh(scores / cap) if cap else scores
+            scores = scores - distance * 2.0 ** (-n.alibi * (h + 1) / HEADS) if n.alibi else scores
             scores = np.where(seen, np.exp(scores), 0.0)
             columns.append(scores / scores.sum(-1, keepdims=True) @ v[:, g * SIZE :][:, :SIZE])
         attended = dense(np.concatenate(columns, -1), f"{b}attn_output")
@@ -188,3 +238,22 @@ def logits(n: Network, weights: Mapping[str, Any], tokens: list[int]) -> np.ndar
     y = dense(x, "output") if "output.weight" in w else x @ w["token_embd.weight"].T
     cap = m.get("final_logit_softcapping")
     return cap * np.tanh(y / cap) if cap else y
+
+
+def scaled(
+    frequencies: np.ndarray, base: float, turning: int, m: Mapping[str, Any], w: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, float]:
+    """The frequencies for a longer context, and the factor of cosines and sines, as the configurations of transformers define them."""
+    kind, factor = m.get("rope.scaling.type"), m.get("rope.scaling.factor", 1.0)
+    original = m.get("rope.scaling.original_context_length", CONTEXT)
+    if kind == "linear":
+        return frequencies / factor, 1.0
+    if kind == "longrope":
+        length = "long" if original < CONTEXT else "short"
+        return frequencies / w[f"rope_factors_{length}.weight"], m.get("rope.scaling.attn_factor", 1.0)
+    if kind != "yarn":
+        return frequencies, 1.0
+    fast, slow = (turning * math.log(original / (t * 2 * math.pi)) / (2 * math.log(base)) for t in (32, 1))
+    low, high = max(math.floor(fast), 0), min(math.ceil(slow), turning - 1)
+    own = 1 - np.clip((np.arange(turning // 2) - low) / max(high - low, 0.001), 0, 1)
+    return frequencies / factor * (1 - own) + frequencies * own, 0.1 * math.log(factor) + 1

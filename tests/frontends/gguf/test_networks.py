@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import irtool
 from irtool.diagnostics import IrError, UsageError
+from irtool.frontends.gguf.alibi import slopes
 from irtool.ir import Module, TensorType
 from irtool.parser.gguf_formats import FORMATS, decode
 from tests.command_line import irtool as command
@@ -49,7 +51,7 @@ def test_definition(name: str) -> None:
     check(interpreted(module, weights, TOKENS, [7, 1, 3]), logits(n, weights_of(n), TOKENS))
 
 
-@pytest.mark.parametrize("name", ["llama, factors", "gemma2"])
+@pytest.mark.parametrize("name", ["llama, factors", "llama, yarn", "llama, longrope", "gemma2", "bloom", "mpt"])
 def test_compiled(name: str, tmp_path: Path) -> None:
     n = NETWORKS[name]
     module, weights = irtool.from_gguf(file_of(n), DIMS)
@@ -58,6 +60,18 @@ def test_compiled(name: str, tmp_path: Path) -> None:
     for first, count in ((0, 7), (7, 1), (8, 3)):
         scores = net.step(ids=np.array(TOKENS[first : first + count], "int32"))
         check(np.asarray(scores)[0], logits(n, weights_of(n), TOKENS[: first + count]))
+
+
+@pytest.mark.parametrize("heads", [1, 2, 6, 8, 12])
+def test_slopes_of_biases(heads: int) -> None:
+    """Those of the authors' program, which computes powers of two, and others by twice as many heads."""
+
+    def powers(count: int) -> list[float]:
+        return [2.0 ** (-8.0 * (h + 1) / count) for h in range(count)]
+
+    near = 2 ** math.floor(math.log2(heads))
+    expected = powers(near) + powers(2 * near)[::2][: heads - near]
+    np.testing.assert_allclose(slopes(heads, 8.0), expected, rtol=1e-6)
 
 
 def packed(name: str, array: np.ndarray) -> np.ndarray | Packed:
