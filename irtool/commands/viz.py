@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 _ENDINGS = {".html": "html", ".htm": "html", ".svg": "svg", ".dot": "dot", ".gv": "dot", ".json": "netron"}
 
 
-@click.command(name="viz", cls=Command, short_help="Draw a module: text, SVG, HTML, DOT, or for Netron.")
+@click.command(
+    name="viz", cls=Command, short_help="Draw a module: text, SVG, HTML, DOT, or for Netron and Model Explorer."
+)
 @click.argument("file", type=param_types.MODULE, required=False, callback=file_or_stdin)
 @click.option(
     "--format",
     "style",
-    type=click.Choice(["text", "html", "svg", "dot", "netron"]),
+    type=click.Choice(["text", "html", "svg", "dot", "netron", "model-explorer"]),
     default=None,
     help="Output format. Default: the one that the ending of -o names, otherwise text.",
 )
@@ -103,6 +105,7 @@ def command(
       irtool viz net.onnx -o net.svg
       irtool viz net.relay -p SimplifyInference,FuseOps --format=dot | dot -Tpdf -o net.pdf
       irtool viz net.relay -o net.json; netron net.json
+      irtool viz net.relay --format=model-explorer -o net.json; model-explorer net.json
     """
     asked = style is not None
     if kernel is not None and not schedule:
@@ -123,8 +126,12 @@ def command(
         module, text = _transform(module, chosen), None
     from ..viz.module_drawing import draw_module, draw_plainly
 
-    # Netron folds and lays out by itself.
-    drawing = draw_plainly(module, text, name) if style == "netron" else draw_module(module, text, name, folded)
+    # These programs fold and lay out by themselves.
+    drawing = (
+        draw_plainly(module, text, name)
+        if style in ("netron", "model-explorer")
+        else draw_module(module, text, name, folded)
+    )
     write_text(output, _write(drawing, style))
 
 
@@ -217,6 +224,10 @@ def _write(drawing: Drawing, style: str) -> str:
         from ..viz.netron import write_netron
 
         return write_netron(drawing)
+    if style == "model-explorer":
+        from ..viz.model_explorer import write_model_explorer
+
+        return write_model_explorer(drawing)
     from ..viz.listing import write_listing
 
     return write_listing(drawing)

@@ -17,7 +17,9 @@ KEYWORD, ATTRIBUTE, OPERATOR = "keyword", "attribute", "operator"
 _WORD = re.compile(r"[%@]?[\w./]*\Z")
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\Z")
 _COMMENTS = re.compile(r"/\*|\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"")
-_KEYWORDS = ("def", "else", "extern", "false", "fn", "free_var", "if", "let", "match", "meta", "true", "type")
+KEYWORDS = ("def", "else", "extern", "false", "fn", "free_var", "if", "let", "match", "meta", "true", "type")
+"""The words of the language that are no names."""
+
 _LONGEST_CALL = 10_000
 """Characters in front of a place in which the call around it is looked for."""
 
@@ -112,5 +114,5 @@ def _names(analysis: Analysis) -> Iterator[Candidate]:
             yield Candidate(s.name, CONSTRUCTOR)
     for cls in operators:
         yield Candidate(cls.name, OPERATOR, cls.summary())
-    for word in _KEYWORDS:
+    for word in KEYWORDS:
         yield Candidate(word, KEYWORD)

@@ -21,6 +21,7 @@ from .hover import Manual, hover
 from .lines import Lines
 from .outline import Item, outline
 from .renaming import check_renaming, renamed_places
+from .semantic_tokens import KINDS, MODIFIERS, encode, semantic_tokens
 
 Format = Callable[[str], str]
 """The canonical layout of a text. Raises IrError if it cannot be read."""
@@ -52,13 +53,13 @@ class Document:
         self.uri = uri
         self.version = version
         self.analysis = analysis
-        self._lines = Lines(analysis.text, encoding)
+        self.lines = Lines(analysis.text, encoding)
 
     def offset(self, position: lsp.Position) -> int:
-        return self._lines.offset(position.line, position.character)
+        return self.lines.offset(position.line, position.character)
 
     def position(self, offset: int) -> lsp.Position:
-        return lsp.Position(*self._lines.position(offset))
+        return lsp.Position(*self.lines.position(offset))
 
     def range(self, start: int, end: int) -> lsp.Range:
         return lsp.Range(self.position(start), self.position(end))
@@ -161,6 +162,13 @@ def _serve_display(server: RelayServer, manual: Manual) -> None:
             lsp.InlayHint(document.position(position), t, lsp.InlayHintKind.Type)
             for position, t in type_hints(document.analysis, start, end)
         ]
+
+    legend = lsp.SemanticTokensLegend(list(KINDS), list(MODIFIERS))
+
+    @server.feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, legend)
+    def tokens(params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+        document = server.document(params.text_document.uri)
+        return lsp.SemanticTokens(encode(semantic_tokens(document.analysis), document.lines))
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:

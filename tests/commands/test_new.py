@@ -63,6 +63,50 @@ def test_the_code_that_it_writes_is_in_order(folder: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.promise("plug-ins")
+@pytest.mark.parametrize(
+    ("kind", "name", "count", "listing", "word"),
+    [("operator", "HardSwash", 3, "ops", "hard_swash(%x, offset=1f)"), ("backend", "MyDevice", 1, "backends", "sizes")],
+)
+def test_operators_and_backends(kind: str, name: str, count: int, listing: str, word: str, folder: Path) -> None:
+    """Their own tests pass, they are in order, and commands list them."""
+    assert irtool("new", kind, name, "-o", "it")[0] == 0
+    (module,) = [p.stem for p in (folder / "it").glob("*.py")]
+    plugins = ("-p", "irtool.pytest_plugin", "-p", "no:cacheprovider")
+    (folder / "site").mkdir()
+    load = folder / "it" / "conftest.py"
+    load.write_text(f"from irtool.plugin.loading import load_plugins\nload_plugins('{module}.py')\n")
+    done = python(folder / "it", "-m", "pytest", "-q", *plugins, "tests")
+    assert done.returncode == 0, done.stdout
+    load.unlink()
+    assert irtool("test", "--load", f"it/{module}.py", "it") == (0, f"{count} passed, 0 failed\n", "")
+    assert irtool("fmt", "--check", "it")[0] == 0
+    code, out, _ = irtool(listing, "--load", f"it/{module}.py", module)
+    assert code == 0 and word in out
+    if kind == "operator":
+        assert irtool("ops", module, "--check", "--load", f"it/{module}.py")[0] == 0
+    for words in (("ruff", "check"), ("mypy", "--strict")):
+        pytest.importorskip(words[0])
+        done = python(folder, "-m", *words, f"it/{module}.py", f"it/tests/test_{module}.py")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.robustness("mistakes")
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        ("operator", "Add", "there is an operator add already; irtool ops add describes it"),
+        ("backend", "Llvm", "there is a backend llvm already; irtool backends llvm describes it"),
+        ("backend", "Json", "the backend Json would be in a module json"),
+        ("operator", "my_op", "help: did you mean MyOp?"),
+    ],
+)
+def test_names_of_other_kinds_that_are_refused(kind: str, name: str, message: str, folder: Path) -> None:
+    code, out, err = irtool("new", kind, name)
+    assert (code, out) == (2, "") and err.startswith("error[E0014]: ") and message in err
+    assert not list(folder.iterdir())
+
+
 @pytest.mark.robustness("mistakes")
 @pytest.mark.parametrize(
     ("name", "message"),
@@ -88,7 +132,7 @@ def test_names_that_are_refused(name: str, message: str, folder: Path) -> None:
 
 @pytest.mark.robustness("mistakes")
 def test_wrong_usage(folder: Path) -> None:
-    for words in ((), ("pass",), ("operator", "X"), ("pass", "X", "Y"), ("pass", "X", "-o")):
+    for words in ((), ("pass",), ("frontend", "X"), ("operator",), ("pass", "X", "Y"), ("pass", "X", "-o")):
         assert irtool("new", *words)[0] == 2
     assert not list(folder.iterdir())
 

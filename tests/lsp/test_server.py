@@ -203,3 +203,9 @@ def test_a_client_that_goes_away_ends_it() -> None:
         [sys.executable, "-m", "irtool", "lsp"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60
     )
     assert "Traceback" not in done.stderr and not done.stdout
+
+
+def test_semantic_tokens(client: Client) -> None:
+    data = client.ask("textDocument/semanticTokens/full", {"textDocument": {"uri": URI}})["data"]
+    kinds = client.capabilities["semanticTokensProvider"]["legend"]["tokenTypes"]
+    assert len(data) % 5 == 0 and {"function", "parameter", "number"} <= {kinds[k] for k in data[3::5]}

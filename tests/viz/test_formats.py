@@ -18,6 +18,7 @@ from irtool.viz.dot import write_dot
 from irtool.viz.drawing import BLOCK, Drawing
 from irtool.viz.html import write_html
 from irtool.viz.listing import write_listing
+from irtool.viz.model_explorer import write_model_explorer
 from irtool.viz.module_drawing import draw_module, draw_plainly
 from irtool.viz.netron import write_netron
 from irtool.viz.svg import write_svg
@@ -118,6 +119,26 @@ def test_netron_gets_a_model_of_onnx() -> None:
             defined = {v.name for v in graph.input} | {o for n in graph.node for o in n.output}
             assert {i for n in graph.node for i in n.input} <= defined
             assert {o.name for o in graph.output} <= defined
+
+
+@pytest.mark.parametrize("name", ["mlp", "simplenet"])
+@pytest.mark.parametrize("passes", ["", "FuseOps"])
+def test_model_explorer_gets_graphs(name: str, passes: str) -> None:
+    """Edges come from outputs that are there, graphs that nodes name exist, and each edge of the drawing is there once."""
+    module = irtool.parse((ROOT / "samples" / f"{name}.relay").read_text())
+    drawing = draw_plainly(irtool.run_passes(module, passes) if passes else module, None, name)
+    collection = json.loads(write_model_explorer(drawing))
+    graphs = {g["id"]: g for g in collection["graphs"]}
+    assert collection["label"] == name and len(graphs) == len(list(drawing.walk())) == len(collection["graphs"])
+    for graph in graphs.values():
+        outputs = {n["id"]: {o["id"] for o in n["outputsMetadata"]} for n in graph["nodes"]}
+        for n in graph["nodes"]:
+            assert all(e["sourceNodeOutputId"] in outputs[e["sourceNodeId"]] for e in n["incomingEdges"])
+            assert set(n["subgraphIds"]) <= graphs.keys()
+    edges = sum(len(n["incomingEdges"]) for g in graphs.values() for n in g["nodes"])
+    assert edges == sum(len(g.edges) for g, _ in drawing.walk())
+    shapes = [a["value"] for g in graphs.values() for n in g["nodes"] for o in n["outputsMetadata"] for a in o["attrs"]]
+    assert any("float32" in shape for shape in shapes)
 
 
 def test_types_of_values_are_in_the_model_for_netron() -> None:

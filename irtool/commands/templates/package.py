@@ -18,6 +18,9 @@ from ..wrong_usage import WrongUsage
 
 _ENDING = ".template"
 
+_LISTINGS = {"operator": "irtool ops", "backend": "irtool backends"}
+"""Commands that describe what there is of a kind; these are called as their modules are."""
+
 
 @dataclass(frozen=True)
 class Package:
@@ -32,7 +35,7 @@ def write_package(kind: str, name: str, folder: str | None) -> Package:
 
     Raises WrongUsage for a name that cannot be used, IrError for a folder that exists or cannot be made.
     """
-    substitutions = names_of(name)
+    substitutions = names_of(kind, name)
     target = folder or substitutions["distribution"]
     if os.path.lexists(target):
         raise IrError(f"{target} exists; name another folder with -o", code=UnwritableFile)
@@ -55,28 +58,31 @@ def write_package(kind: str, name: str, folder: str | None) -> Package:
     return Package(target, tuple(sorted(files)))
 
 
-def names_of(name: str) -> dict[str, str]:
-    """The names in a template: the pass, its module, its distribution. Raises WrongUsage for a name that cannot be used."""
+def names_of(kind: str, name: str) -> dict[str, str]:
+    """The names in a template: the class, its module, its distribution. Raises WrongUsage for a name that cannot be used."""
     if re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) is None:
         hint = "".join(part[:1].upper() + part[1:] for part in re.findall(r"[A-Za-z0-9]+", name)).lstrip("0123456789")
         hint = f"did you mean {hint}?" if hint[:1].isupper() and hint.isascii() else ""
         raise WrongUsage(f"{name!r} is not a name like MyPass: letters and digits, a capital first", BadValue, hint)
     module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-    if problem := _taken(name, module):
+    if problem := _taken(kind, name, module):
         raise WrongUsage(problem, BadValue)
     return {"name": name, "module": module, "distribution": module.replace("_", "-")}
 
 
-def _taken(name: str, module: str) -> str:
+def _taken(kind: str, name: str, module: str) -> str:
     """Why the name cannot be taken; empty if it can."""
     from ...plugin.listing import listed
 
     if keyword.iskeyword(name) or keyword.iskeyword(module):
         return f"the name {name} is a word of Python"
-    if any(name in listed(what) for what in ("pass", "pipeline", "instrument")):
+    if kind == "pass" and any(name in listed(what) for what in ("pass", "pipeline", "instrument")):
         return f"there is a pass {name} already; irtool passes {name} describes it"
+    if kind in _LISTINGS and module in listed(kind):
+        article = "an" if kind[0] in "aeiou" else "a"
+        return f"there is {article} {kind} {module} already; {_LISTINGS[kind]} {module} describes it"
     if module in sys.stdlib_module_names or importlib.util.find_spec(module) is not None:
-        return f"the pass {name} would be in a module {module}, and there is one already"
+        return f"the {kind} {name} would be in a module {module}, and there is one already"
     return ""
 
 
