@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import time
@@ -142,7 +143,7 @@ def command(
     goal = find_destination(output, target, file, flags)
     rule = begin_rule(reports.depends, reports.dependency_file, goal, file)
     input_file = read_input(file)
-    watching = _watching(chosen, printed, reports)
+    watching = _watching(chosen, printed, reports, output.only_kernel)
     dumping = _dumping(reports.dump_folder)
     watching += [dumping] if dumping is not None else []
     trace = _trace(reports.trace_file)
@@ -168,7 +169,7 @@ def command(
             name=goal.name,
             entries=entries,
             emit=goal.emit,
-            kernel=output.kernel.pattern if output.kernel else "",
+            kernel=output.kernel_of(goal.emit),
             schedule=read_text(schedules.schedule_file)[0] if schedules.schedule_file else "",
             precision=precision.name,
             cache_dtype=cache_dtype or "",
@@ -189,7 +190,7 @@ def command(
         click.echo(warning, err=True)
     _report(watching, trace, reports, unfiled)
     say_calibrated(calibrated_by(artifact.report))
-    _tell(artifact, goal, reports, seconds)
+    _tell(artifact, goal, reports, seconds, output.only_kernel)
 
 
 def _report(watching: list[Any], trace: TimeTrace | None, reports: ReportChoice, unfiled: list[str]) -> None:
@@ -260,13 +261,15 @@ def _dumped(dumping: Dumping, emission: Any, folder: str, name: str) -> list[tup
     return [(os.path.join(folder, file), text) for file, text in files.items()]
 
 
-def _watching(chosen: PassChoice, printed: PrintChoice, reports: ReportChoice) -> list[Any]:
-    """The instruments of a command line."""
+def _watching(
+    chosen: PassChoice, printed: PrintChoice, reports: ReportChoice, only: re.Pattern[str] | None
+) -> list[Any]:
+    """The instruments of a command line; of programs, those that print show the kernels whose names match."""
     watching = list(chosen.instruments)
     if printed.prints:
         from ..driver.stages import STAGES
 
-        watching += printed.instruments(stages=tuple(s.name for s in STAGES))
+        watching += printed.instruments(stages=tuple(s.name for s in STAGES), kernel=only.pattern if only else "")
     if reports.time_passes:
         from ..passes.instruments.timing import Timing
 
@@ -341,12 +344,14 @@ def module_to_build(
     return fill_missing_constants(module, missing_constants), param_facts
 
 
-def _tell(artifact: Any, goal: Destination, reports: ReportChoice, seconds: float) -> None:
+def _tell(
+    artifact: Any, goal: Destination, reports: ReportChoice, seconds: float, only: re.Pattern[str] | None
+) -> None:
     """Prints the requested outputs: the explanation, the output itself, a summary."""
     if reports.explain:
         from .explaining import explain
 
-        click.echo(explain(artifact.report), nl=False, err=goal.is_printed)
+        click.echo(explain(artifact.report, only), nl=False, err=goal.is_printed)
     if goal.is_printed:
         from .output import write_text
 

@@ -17,12 +17,20 @@ from .regular_expression import pattern
 
 @dataclass(frozen=True)
 class OutputChoice:
-    """The output options of a command line: `-o`, `--name`, `--emit`, `--kernel`; empty or None if not given."""
+    """The output options of a command line: `-o`, `--name`, `--emit`, `--kernel`, `--only-kernel`; empty or None if not given."""
 
     path: str | None = None
     name: str | None = None
     emit: str = ""
     kernel: re.Pattern[str] | None = None
+    only_kernel: re.Pattern[str] | None = None
+
+    def kernel_of(self, emit: str) -> str:
+        """The regular expression of the kernels in an output that is text; empty for all."""
+        from ..driver.options import TEXTS
+
+        chosen = self.kernel or (self.only_kernel if emit in TEXTS else None)
+        return chosen.pattern if chosen is not None else ""
 
 
 @dataclass(frozen=True)
@@ -88,8 +96,16 @@ output_options = grouped(
         default=None,
         help="With --emit=tir or isel: only kernels whose name has a match of REGEX.",
     ),
+    click.option(
+        "--only-kernel",
+        callback=pattern,
+        metavar="REGEX",
+        default=None,
+        help="Print only kernels whose name has a match of REGEX: in --explain, in --print-before and --print-after of stages, and in texts "
+        "of --emit. The build itself is of all kernels.",
+    ),
 )
-"""`-o`, `--name`, `--emit` and `--kernel`, as one `OutputChoice`, `output`."""
+"""`-o`, `--name`, `--emit`, `--kernel` and `--only-kernel`, as one `OutputChoice`, `output`."""
 
 flag_options = grouped(
     "flags",

@@ -38,7 +38,7 @@ def report_comparison(
 
     (one, a), *others = results.items()
     exact = functools.cache(in_double)
-    agreements = [_compare(one, a, two, b, tolerance, exact) for two, b in others]
+    agreements = [difference(one, a, two, b, tolerance, exact) for two, b in others]
     for (two, _), (agrees, detail, _) in zip(others, agreements, strict=True):
         if agrees:
             # The exact difference depends on the machine, so the short form, which goldens use, leaves it out.
@@ -60,7 +60,7 @@ def report_comparison(
 _EXACTLY = " exactly"
 
 
-def _compare(
+def difference(
     one: str, a: Any, two: str, b: Any, tolerance: float, in_double: Callable[[], Any | None]
 ) -> tuple[bool, str, float]:
     """True if two results agree; the difference as text; and as a number relative to the largest output."""

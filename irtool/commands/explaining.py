@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 
-def explain(report: Mapping[str, Any]) -> str:
-    """The stages of the report's kernels, each with its strategy, the reason and its primitives.
+def explain(report: Mapping[str, Any], only: re.Pattern[str] | None = None) -> str:
+    """The stages of the report's kernels, each with its strategy, the reason and its primitives; of those whose name has a match of `only`.
 
     A comment before them has the storage of weights, if `--opt` makes a difference; comments behind them have the stages of the schedule
     that left a kernel unchanged because of a length that only the run knows. A stage that stays as it was lowered stands in a comment, and
     so does one that `--schedule` cannot repeat, because its strategy has primitives of its own. Where several strategies competed for a stage, a comment has their estimates in processor cycles.
     """
-    lines = [*_weights(report), *(_stage(k, s) for k in report["kernels"] for s in k["stages"])]
+    kernels = [k for k in report["kernels"] if only is None or only.search(k["name"])]
+    lines = [*_weights(report), *(_stage(k, s) for k in kernels for s in k["stages"])]
+    if not kernels and report["kernels"]:
+        lines.append(f"# no kernel's name has a match of {only.pattern!r}" if only is not None else "")
     lines += [
         f"# {q['stage']} leaves {q['kernel'] or 'all kernels'} unchanged; it depends on a length: {q['question']}"
         for q in report.get("open_questions", ())

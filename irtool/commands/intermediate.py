@@ -1,27 +1,31 @@
-"""Every intermediate value of a function, by the interpreter."""
+"""Every intermediate value of a function: by the interpreter, and as a module that any way of running takes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from ..ir import Expr, Module
 
 
-def intermediates(module: Module, entry: str, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Names and arrays of the values in the body of a function, in order; tuples are taken apart.
+class Value(NamedTuple):
+    """A value of a function: the variable that it is bound to, or its operator, and its place: `net.relay:3:8`, or empty."""
 
-    Values inside of branches, clauses and other functions are not among them. A name is the number of the value, and the
-    variable that it is bound to, or the operator: `0003.nn.conv2d`.
+    name: str
+    place: str
+
+
+def with_every_value(module: Module, entry: str) -> tuple[Module, list[Value]]:
+    """The module, types inferred, with an entry that returns all values of its body as a tuple, and their names and places, in order.
+
+    Values inside of branches, clauses and other functions are not among them.
     """
     from ..infer import infer_types
-    from ..interp.evaluate import evaluate
     from ..ir import Call, Constant, Let, Tuple, TupleGetItem, let_chain, post_order, with_function, without_return_type
     from ..ir.expr import LEAVES, Function, If, Match
     from ..ir.types import is_of_tensors
-    from ..ir.values import value_leaves
 
     f = module[entry]
     lets, result = let_chain(f.body)
@@ -39,10 +43,28 @@ def intermediates(module: Module, entry: str, values: Sequence[Any]) -> Iterator
     for let in reversed(lets):
         body = Let(let.var, let.value, body, let.span)
     every = module.with_function(entry, with_function(without_return_type(f), body=body))
-    computed = evaluate(infer_types(every), values, entry=entry)
+    return infer_types(every), [Value(name, _place(e)) for e, name in named.items()]
+
+
+def _place(e: Expr) -> str:
+    if e.span is None:
+        return ""
+    return f"{e.span.location} ({e.span.node})" if e.span.node else e.span.location
+
+
+def intermediates(module: Module, entry: str, values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Names and arrays of the values in the body of a function, in order; tuples are taken apart.
+
+    A name is the number of the value, and the variable that it is bound to, or the operator: `0003.nn.conv2d`.
+    """
+    from ..interp.evaluate import evaluate
+    from ..ir.values import value_leaves
+
+    every, named = with_every_value(module, entry)
+    computed = evaluate(every, values, entry=entry)
     width = max(4, len(str(len(named))))
-    for n, (name, value) in enumerate(zip(named.values(), computed, strict=True)):
+    for n, (about, value) in enumerate(zip(named, computed, strict=True)):
         leaves = value_leaves(value)
-        plain = re.sub(r"[^\w.-]", "_", name)
+        plain = re.sub(r"[^\w.-]", "_", about.name)
         for i, leaf in enumerate(leaves):
             yield f"{n:0{width}d}.{plain}" + (f".{i}" if len(leaves) > 1 else ""), leaf

@@ -27,8 +27,11 @@ class PrintChoice:
         """True if anything is printed."""
         return bool(self.before or self.after or self.changed)
 
-    def instruments(self, show: Callable[..., str] | None = None, stages: tuple[str, ...] = ()) -> list[Any]:
-        """The instrument that prints it on standard error, if anything; `stages` are names that are no passes'."""
+    def instruments(
+        self, show: Callable[..., str] | None = None, stages: tuple[str, ...] = (), kernel: str = ""
+    ) -> list[Any]:
+        """The instrument that prints it on standard error, if anything; `stages` are names that are no passes', and `kernel` chooses the kernels of
+        programs by a regular expression."""
         if not self.prints:
             return []
         from ..passes.instruments.printing import Printing
@@ -38,7 +41,7 @@ class PrintChoice:
             is_painted = self.changed == "diff" and is_coloured(sys.stderr)
             click.echo(paint_diff(text) if is_painted else text, err=True, nl=False, color=is_painted or None)
 
-        return [Printing(self.before, self.after, self.changed, write, show, stages)]
+        return [Printing(self.before, self.after, self.changed, write, show, stages, kernel)]
 
 
 def print_options(what: str, steps: str) -> Decorator:

@@ -28,6 +28,7 @@ from .earlier_build import EarlierBuild, RandomValues, find_earlier, keep_build,
 from .engines import check_way
 from .entry_module import read_entry_module
 from .images import ImageRule, image_options
+from .layer_comparison import check_layers, compare_layers
 from .mistakes import ClashingOptions
 from .output_checks import OutputChecks, output_check_options
 from .param_facts import ParamFacts, main_option, type_options
@@ -44,7 +45,7 @@ from .wrong_usage import Command
 if TYPE_CHECKING:
     from ..driver.precision import Lowered
     from ..driver.session import Session
-    from ..ir import Module
+    from ..ir import Function, Module
 
 
 def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
@@ -135,6 +136,11 @@ def _ways(ctx: click.Context, option: click.Parameter, value: str) -> list[str]:
     help="Maximum difference, relative to the largest output.",
 )
 @click.option(
+    "--per-layer",
+    is_flag=True,
+    help="With --compare: first compare the values of all layers, and print the first one that differs, with its place.",
+)
+@click.option(
     "--repeat", default=1, show_default=True, type=click.IntRange(1), help="Number of runs; the fastest is reported."
 )
 @click.option(
@@ -179,6 +185,7 @@ def command(
     missing_constants: str,
     precision: PrecisionChoice,
     tolerance: float | None,
+    per_layer: bool,
     repeat: int,
     cache: bool,
     output: str | None,
@@ -202,6 +209,7 @@ def command(
     Examples:
       irtool run net.relay --inputs weights.npz --input data=image.npy -o out.npz
       irtool run net.relay --compare interp,c --verbose
+      irtool run net.relay --compare interp,c --per-layer
       irtool run net.relay --via=c --input data=image.npy --expect out.npz
       irtool run net.onnx --input data=cat.png --resize 256 --crop 224 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --top 5
       irtool run net.relay --compare interp,c --cc aarch64-linux-gnu-gcc --runner 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
@@ -236,13 +244,14 @@ def command(
     function = module.functions[entry]
     if not isinstance(function, Function):
         raise IrError(f"@{entry} has been lowered: it cannot be run by itself", help="run the function that calls it")
-    rows, values, missing = step_values(
-        function,
-        read.param_facts,
-        seed,
-        steps,
-        lambda facts, n: parameter_values(function, before, entry, facts, n, random, read.places),
-    )
+
+    def values_of(facts: ParamFacts, seed: int) -> tuple[list[Any], list[str]]:
+        return parameter_values(function, before, entry, facts, seed, random, read.places)
+
+    rows, values, missing = step_values(function, read.param_facts, seed, steps, values_of)
+    tolerance = (1e-3 if precision.is_exact else 5e-2) if tolerance is None else tolerance
+    if per_layer:
+        _compare_layers(function, module, rows, compare, tolerance, (level, chosen, compiling))
     names, saved = names_without_states(function, output_names(before[entry])), SavedStates(states_file, function)
     drawn = RandomValues.of(function.params, values, missing, len(read.places), seed)
     results: dict[str, Any] = {}
@@ -264,7 +273,6 @@ def command(
     if not precision.is_exact and not quiet:
         _show_error(precision, lowered, evaluate_rows(exact, rows, entry), first, bool(missing))
     if compare:
-        tolerance = (1e-3 if precision.is_exact else 5e-2) if tolerance is None else tolerance
         report_comparison(results, tolerance, quiet, lambda: evaluate_in_double(module, rows, entry), facts)
     checks.compare(leaves, names)
 
@@ -277,6 +285,26 @@ def _check_options(missing_constants: str, random: bool, output: str | None, by_
         raise UsageError("--missing-constants=random makes values, and --no-random refuses them", code=ClashingOptions)
     if by_name and (output is None or output.lower().endswith(".npy")):
         raise UsageError("--by-name names the arrays of a .npz file", help="add -o FILE.npz", code=ClashingOptions)
+
+
+def _compare_layers(
+    function: Function,
+    module: Module,
+    rows: Rows,
+    ways: Sequence[str],
+    tolerance: float,
+    building: tuple[int, PassChoice, _Compiling],
+) -> None:
+    """Compares the values of all layers; see `layer_comparison`."""
+    level, chosen, compiling = building
+    (entry,) = [name for name, f in module.functions.items() if f is function]
+    compiling = replace(compiling, session=None)  # that of the network as it is
+    check_layers(function, ways)
+
+    def run(every: Module, way: str) -> Any:
+        return _run(every, entry, rows, way, level, chosen, 1, False, compiling, [], True)[0]
+
+    compare_layers(module, entry, rows, ways, run, tolerance)
 
 
 def _show_error(precision: PrecisionChoice, lowered: Lowered, exact: Any, result: Any, is_random: bool) -> None:

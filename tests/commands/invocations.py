@@ -205,6 +205,8 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build net.relay -o out --name n20 --emit c --no-hooks", 0, ("out/n20.c:n20_run",)),
     ("build net.relay -o out --name n21 --emit c --line-directives --no-cache", 0, ('out/n21.c:#line 3 "net.relay"',)),
     ("build net.relay -o n22.s --emit asm --no-line-directives --time-trace trace.json -q", 0, ("n22.s:n22_run", "trace.json:FuseOps")),
+    ("build net.relay --params w.npz -o out --name n23 --emit c --explain --only-kernel softmax --no-cache", 0, ("out:# no kernel's name has a match of 'softmax'",)),
+    ("run net.relay --params w.npz --compare interp,c --per-layer", 0, ("out:layers agree",)),
     ("profile net.log --by line -o shares.txt", 0, ("shares.txt:net.relay:3",)),
     ("profile net.log --format perfetto -v", 0, ("out:traceEvents", "err:read net.log")),
     ("profile net.log --json -q", 0, ('out:"counts": 7',)),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ...diagnostics import UsageError
 from ...ir import Module
-from ...printer.program import program_text
+from ...printer.program import nest_text, program_text
 from ...tir.program import Program
 from ..core.context import PassInfo, PassInstrument
 from ..core.names import check_pass_names
@@ -24,7 +25,8 @@ class Printing(PassInstrument):
     `before` and `after` are names of passes and stages, or contain `all`; `changed` is `""`, `"text"` (the module after each
     pass that changed it) or `"diff"` (a unified diff instead); a pass that changed nothing gets one line, or none if it ran only
     because another one requires it. `write(text)` and `show(module)` take the place of standard
-    error and of `irtool.to_text`. `stages` are the names of all stages.
+    error and of `irtool.to_text`. `stages` are the names of all stages. Of programs, only kernels are printed whose names have a match of
+    `kernel`, a regular expression, if there is one.
     """
 
     before: tuple[str, ...] = ()
@@ -33,6 +35,7 @@ class Printing(PassInstrument):
     write: Callable[[str], None] | None = None
     show: Callable[[Module], str] | None = None
     stages: tuple[str, ...] = ()
+    kernel: str = ""
     _open: list[str] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
@@ -51,10 +54,16 @@ class Printing(PassInstrument):
         self._after(info.name, is_selected, watched, lambda: shown(module, self.show), info.is_prerequisite)
 
     def run_before_stage(self, program: Program, stage: str) -> None:
-        self._before(stage, _named(stage, self.before), bool(self.changed), lambda: program_text(program))
+        self._before(stage, _named(stage, self.before), bool(self.changed), lambda: self._text(program))
 
     def run_after_stage(self, program: Program, stage: str) -> None:
-        self._after(stage, _named(stage, self.after), bool(self.changed), lambda: program_text(program))
+        self._after(stage, _named(stage, self.after), bool(self.changed), lambda: self._text(program))
+
+    def _text(self, program: Program) -> str:
+        """The text of a program, or of its kernels that are chosen."""
+        if not self.kernel:
+            return program_text(program)
+        return "\n".join(nest_text(k) for k in program.kernels if re.search(self.kernel, k.name))
 
     def _before(self, name: str, is_selected: bool, watched: bool, text: Callable[[], str]) -> None:
         old = text() if is_selected or watched else ""
