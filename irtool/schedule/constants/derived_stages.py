@@ -196,8 +196,11 @@ def derive_stages(program: Program, target: VectorTarget, algorithm: Algorithm[A
                 program.questions.append(OpenQuestion("", k.name, str(doubt)))
         within = _within_growth(replacements, constants_in_use(program), target, algorithm)
         for k, of_kernel in groupby(within, lambda r: r.kernel):
-            for r in reversed([*of_kernel]):  # last to first: positions stay the same
-                k = _apply(r, k, target, algorithm, rewriter)
+            try:
+                for r in reversed([*of_kernel]):  # last to first: positions stay the same
+                    k = _apply(r, k, target, algorithm, rewriter)
+            except Undecided as doubt:
+                program.questions.append(OpenQuestion("", k.name, str(doubt)))
 
 
 def _within_growth(
