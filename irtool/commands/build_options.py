@@ -143,8 +143,8 @@ flag_options = grouped(
     click.option(
         "--build-file",
         multiple=True,
-        type=click.Choice(["cmake", "make"]),
-        help="Also write NAME.cmake or NAME.mk for inclusion in other builds. Repeatable.",
+        type=click.Choice(["cmake", "make", "meson", "pkg-config"]),
+        help="Also write NAME.cmake, NAME.mk, meson.build or NAME.pc for inclusion in other builds. Repeatable.",
     ),
     click.option(
         "--bindings",

@@ -96,7 +96,8 @@ def build(module: Module | Expr, options: BuildOptions) -> Artifact:
         cflags: further flags for the compiler, behind those of the environment variable CFLAGS.
         sanitize: what the code checks while it runs: `address`, `undefined`, `leak`, `thread`, `memory`, several with commas
             between them. Only `undefined` works in a library that Python loads; the others want `emit="exe"`.
-        build_file: `cmake`, `make` or both: also `NAME.cmake`, `NAME.mk`, by which other builds take the sources in.
+        build_file: `cmake`, `make`, `meson`, `pkg-config`, or several: also `NAME.cmake`, `NAME.mk`, `meson.build`, by which other builds take
+            the sources in, or `NAME.pc`, for a library or an object file.
         bindings: `hpp`, `f90`, `rs`, or several: also wrappers for C++, Fortran and Rust, `NAME.hpp`, …; see docs/calling.md.
         board: the name of a board (`irtool boards`), or the path of a file that describes one: its processor and compiler; with the C come
             start-up code, a linker script and a Makefile. `emit` is `c`, unless it is said, or `exe`: `Artifact.run` runs that in its emulator.

@@ -207,6 +207,7 @@ LINES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("build net.relay -o n22.s --emit asm --no-line-directives --time-trace trace.json -q", 0, ("n22.s:n22_run", "trace.json:FuseOps")),
     ("build net.relay --params w.npz -o out --name n23 --emit c --explain --only-kernel softmax --no-cache", 0, ("out:# no kernel's name has a match of 'softmax'",)),
     ("run net.relay --params w.npz --compare interp,c --per-layer", 0, ("out:layers agree",)),
+    ("build net.relay -o out --name n24 --emit c --build-file meson -q", 0, ("out/meson.build:n24_dep",)),
     ("profile net.log --by line -o shares.txt", 0, ("shares.txt:net.relay:3",)),
     ("profile net.log --format perfetto -v", 0, ("out:traceEvents", "err:read net.log")),
     ("profile net.log --json -q", 0, ('out:"counts": 7',)),

@@ -45,7 +45,7 @@ from .bindings.network import bound_network
 from .bindings.python import write_python
 from .bindings.tvm_ffi import write_tvm_ffi
 from .bindings.wheel import check_package, platform_tag, write_wheel
-from .build_file import KINDS, write_build_file
+from .build_file import BUILT, KINDS, build_file_name, write_build_file
 from .executable import described_lengths, write_main
 from .object_files import Objects
 from .packages.layout import KINDS as KINDS_OF_LIBRARIES
@@ -135,7 +135,9 @@ class C(Backend):
     cc: str = flag("", "C compiler; default: $CC, or cc")
     cflags: str = flag("", "additional flags for the C compiler, after $CFLAGS")
     sanitize: tuple[str, ...] = flag((), "sanitizers; all but undefined require --emit=exe", SANITIZERS)
-    build_file: tuple[str, ...] = flag((), "also write NAME.cmake or NAME.mk, which other builds include", tuple(KINDS))
+    build_file: tuple[str, ...] = flag(
+        (), "also write NAME.cmake, NAME.mk, meson.build or NAME.pc, by which other builds take the network in", KINDS
+    )
     bindings: tuple[str, ...] = flag(
         (),
         "also write wrappers for other languages: NAME.hpp (C++17), NAME.f90 (Fortran 2008), NAME.rs (Rust)",
@@ -170,6 +172,10 @@ class C(Backend):
         self._limits()
         if self.build_file and emit == "mlf":
             raise UsageError("an archive has no build file: build_file has no meaning with emit=mlf")
+        if "pkg-config" in self.build_file and emit not in BUILT:
+            raise UsageError(
+                f"pkg-config is for libraries, and emit={emit} has none", help="--emit=so, obj, or --build-file=meson"
+            )
         if self.bindings and (emit == "mlf" or self.workspace_pools):
             what = "an archive" if emit == "mlf" else "a workspace in pools"
             raise UsageError(f"{what} has no bindings: leave out --bindings={','.join(self.bindings)}")
@@ -441,8 +447,8 @@ class C(Backend):
             files[weights] = text.weights
         for kind in self.build_file:
             assert text.origin is not None
-            made_for = write_build_file(kind, name, text.origin, text.sources, weights)
-            files[f"{name}{KINDS[kind]}"] = [made_for.encode()]
+            made_for = write_build_file(kind, name, text.origin, text.sources, weights, request.emit)
+            files[build_file_name(kind, name)] = [made_for.encode()]
         files |= self._bindings(name, text)
         interfaces = self._interfaces(name, request.emit, text)
         files |= interfaces

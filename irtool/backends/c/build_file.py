@@ -1,4 +1,4 @@
-"""Build files of the sources, to include from CMake or from make."""
+"""Build files of the sources, to include from CMake, make or Meson, and of a library, for pkg-config."""
 
 from __future__ import annotations
 
@@ -7,22 +7,37 @@ from collections.abc import Sequence
 
 from .banner import Origin
 
-KINDS = {"cmake": ".cmake", "make": ".mk"}
-"""The suffix of the file's name after NAME, by kind."""
+KINDS = ("cmake", "make", "meson", "pkg-config")
+"""The build systems."""
+
+BUILT = {"so": ".so", "obj": ".o"}
+"""The ending of what a file for pkg-config links, by `emit`."""
 
 
-def write_build_file(kind: str, name: str, origin: Origin, sources: Sequence[str], weights: str = "") -> str:
-    """The text of `NAME.cmake` or `NAME.mk`.
+def build_file_name(kind: str, name: str) -> str:
+    """The name of the file: `NAME.cmake`, `NAME.mk`, `NAME.pc`; `meson.build`, which Meson finds by that name alone."""
+    return "meson.build" if kind == "meson" else name + {"cmake": ".cmake", "make": ".mk", "pkg-config": ".pc"}[kind]
+
+
+def write_build_file(
+    kind: str, name: str, origin: Origin, sources: Sequence[str], weights: str = "", emit: str = "c"
+) -> str:
+    """The text of the file for a build system.
 
     Args:
         sources: names of the C sources, all beside the file.
         weights: name of the weights file, if there is one.
+        emit: the output of the build: pkg-config is for libraries and object files.
     """
     about = [f"# {line}" for line in origin.lines(sources)]
     # The including build chooses the compiler; the flags, with those in the compiler's command, are ours.
     own = next((n for n, word in enumerate(origin.compiler) if word.startswith("-")), len(origin.compiler))
     flags = [*origin.compiler[own:], *origin.flags]
-    return "\n".join([*about, *(_cmake if kind == "cmake" else _make)(name, origin, flags, sources, weights), ""])
+    if kind == "pkg-config":
+        lines = _pkg_config(name, origin, weights, BUILT[emit])
+    else:
+        lines = {"cmake": _cmake, "make": _make, "meson": _meson}[kind](name, origin, flags, sources, weights)
+    return "\n".join([*about, *lines, ""])
 
 
 def _cmake(name: str, origin: Origin, flags: Sequence[str], sources: Sequence[str], weights: str) -> list[str]:
@@ -77,3 +92,55 @@ def _make(name: str, origin: Origin, flags: Sequence[str], sources: Sequence[str
 
 def _make_word(text: str) -> str:
     return shlex.quote(text).replace("$", "$$").replace("#", "\\#")
+
+
+def _meson(name: str, origin: Origin, flags: Sequence[str], sources: Sequence[str], weights: str) -> list[str]:
+    options = [f for f in flags if f != "-fopenmp"]
+    libraries = ", ".join(_meson_word(library.removeprefix("-l")) for library in origin.libraries)
+    needed = [f"[{libraries}]"] if libraries else ["[]"]
+    threads = ["dependency('openmp')"] if origin.threads else []
+    return [
+        "#",
+        f"#   subdir('path/to/folder')          # {name}_dep",
+        f"#   executable('app', 'app.c', dependencies: {name}_dep)",
+        "",
+        f"{name}_libraries = []",
+        f"foreach library : {needed[0]}",
+        f"  {name}_libraries += meson.get_compiler('c').find_library(library, required: false)",
+        "endforeach",
+        f"{name}_lib = static_library({_meson_word(name)},",
+        *(f"  {_meson_word(s)}," for s in sources),
+        f"  c_args: [{', '.join(map(_meson_word, options))}],",
+        *(f"  dependencies: {t}," for t in threads),
+        "  pic: true,",
+        ")",
+        f"{name}_dep = declare_dependency(",
+        f"  link_with: {name}_lib,",
+        "  include_directories: include_directories('.'),",
+        f"  dependencies: [{name}_libraries{', ' + threads[0] if threads else ''}],",
+        ")",
+        *([f"{name}_weights = meson.current_source_dir() / {_meson_word(weights)}"] if weights else []),
+    ]
+
+
+def _meson_word(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _pkg_config(name: str, origin: Origin, weights: str, ending: str) -> list[str]:
+    """The lines for a library that stands beside the file."""
+    run_path = "-Wl,-rpath,${folder} " if ending == ".so" else ""
+    threads = " -fopenmp" if origin.threads else ""
+    return [
+        "#",
+        f"#   cc app.c $(PKG_CONFIG_PATH=path/to/folder pkg-config --cflags --libs {name})",
+        "",
+        "folder=${pcfiledir}",
+        *([f"weights=${{folder}}/{weights}"] if weights else []),
+        "",
+        f"Name: {name}",
+        "Description: a network that irtool has compiled",
+        "Version: 0",
+        "Cflags: -I${folder}",
+        f"Libs: {run_path}${{folder}}/{name}{ending} {' '.join(origin.libraries)}{threads}".rstrip(),
+    ]
