@@ -49,11 +49,8 @@ def processor() -> str:
 
 def setting(packages: Sequence[str], vector_bytes: int) -> str:
     """The machine, the compiler, and the versions of Python and of packages that measurements are of, with the date."""
-    versions = ", ".join(f"{n} {version(n)}" for n in packages)
-    return (
-        f"{processor()} (vectors of {8 * vector_bytes} bits), {_compiler()}, Python {platform.python_version()}, "
-        f"{versions}, {date.today().isoformat()}"
-    )
+    versions = [f"Python {platform.python_version()}", *(f"{n} {version(n)}" for n in packages)]
+    return f"{processor()} (vectors of {8 * vector_bytes} bits), {_compiler()}, {', '.join(versions)}, {date.today().isoformat()}"
 
 
 def _compiler() -> str:

@@ -37,7 +37,7 @@ _DECODE = """
 ## Decoding
 
 Tokens in a second, {decoded} one by one behind {continued}. Streamed: that rate times the bytes of the file, and its share of the rate at which memory is read:
-{rates}. Smaller networks stay in the caches of the processor.
+{rates}, when the page was written. Smaller networks stay in the caches of the processor.
 
 """
 
@@ -51,7 +51,8 @@ Tokens in a second, {prompt} at once; irtool takes them in chunks of 128.
 _FIRST = """
 ## First token
 
-Milliseconds from opening the model to the first logits, its file not in the cache of the system.
+Milliseconds from opening the model to the first logits, its file not in the cache of the system. A table of embeddings in Q8_0 that is the head, too,
+lies twice in the file of irtool: in rows, and as dot products read it.
 
 """
 
