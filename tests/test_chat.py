@@ -1,11 +1,13 @@
-"""The sample of samples/chat: its tokenizer beside the script that makes the vocabulary, hostile files, its sampling, and the texts of its network."""
+"""The sample of samples/chat: its tokenizers beside definitions, hostile files, its sampling, and the texts of its network."""
 
 from __future__ import annotations
 
 import importlib.util
 import struct
 import subprocess
+import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,55 +17,13 @@ import pytest
 
 import irtool
 from irtool.parser.gguf import read_gguf
+from tests.chat_tokenizer import FOLDER, SANITIZED, SOURCES, TOKENIZE, tokenized
 from tests.driver.programs import STRICT, compile_c, run
+from tests.frontends.gguf.files import gguf
 
 pytestmark = pytest.mark.promise("growing states")
 
-FOLDER = Path(__file__).parent.parent / "samples" / "chat"
 MODEL = FOLDER / "model.gguf"
-SANITIZED = [
-    "-std=c99",
-    "-O1",
-    "-g",
-    "-Wall",
-    "-Wextra",
-    "-pedantic",
-    "-Werror",
-    "-fsanitize=address,undefined",
-    f"-I{FOLDER}",
-]
-
-TOKENIZE = """#include "tokenizer.h"
-#include <stdio.h>
-#include <string.h>
-
-/* Reads the tokenizer of a file, then texts behind their lengths; prints the tokens of each, and compares their bytes with the text. */
-int main(int argc, char **argv) {
-  static char text[65536], joined[65536];
-  static int32_t tokens[65536], others[65536];
-  struct tokenizer t;
-  unsigned size;
-  const int code = argc == 2 ? tokenizer_read(&t, argv[1]) : -1;
-  if (code) return 10 + code;
-  while (scanf("%u", &size) == 1 && getchar() == '\\n' && size < sizeof text && fread(text, 1, size, stdin) == size) {
-    const long count = tokenizer_encode(&t, text, size, tokens, 65536);
-    size_t used = 0, length;
-    long k;
-    if (count < 0 || tokenizer_encode(&t, text, size, others, count - 1) != -1) { printf("none\\n"); continue; }
-    for (k = 0; k < count; ++k) {
-      const char *bytes = tokenizer_text(&t, tokens[k], &length);
-      memcpy(joined + used, bytes, length);
-      used += length;
-      printf("%d ", (int)tokens[k]);
-    }
-    puts(used == size && !memcmp(joined, text, size) ? "same" : "other");
-  }
-  if (tokenizer_text(&t, -1, (size_t *)joined) || tokenizer_text(&t, t.count, (size_t *)joined)) return 3;
-  tokenizer_free(&t);
-  return 0;
-}
-"""
-
 SAMPLE = """#include "sampling.h"
 #include <stdio.h>
 
@@ -79,9 +39,9 @@ int main(void) {
 """
 
 
-def script() -> ModuleType:
-    """The script that trains the network."""
-    spec = importlib.util.spec_from_file_location("sample_chat", FOLDER / "train.py")
+def script(name: str = "train") -> ModuleType:
+    """The script that trains the network, or another one."""
+    spec = importlib.util.spec_from_file_location(f"sample_chat_{name}", FOLDER / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -93,14 +53,8 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A program that reads texts, with the checks of sanitizers."""
     folder = tmp_path_factory.mktemp("tokenizer")
     (folder / "main.c").write_text(TOKENIZE)
-    compile_c(folder, "main", "main.c", str(FOLDER / "tokenizer.c"), flags=SANITIZED)
+    compile_c(folder, "main", "main.c", *SOURCES, flags=SANITIZED)
     return folder / "main"
-
-
-def tokenized(program: Path, model: Path, *texts: bytes) -> subprocess.CompletedProcess[bytes]:
-    """The program's run on texts."""
-    data = b"".join(b"%u\n" % len(t) + t for t in texts)
-    return subprocess.run([program, model], input=data, capture_output=True, check=False)
 
 
 def test_tokens_are_those_of_the_script(tokenizer: Path) -> None:
@@ -185,6 +139,117 @@ def test_damaged_files_end_with_an_error(tokenizer: Path, tmp_path: Path) -> Non
     assert tokenized(tokenizer, path).returncode == 13
 
 
+PIECES = {
+    "gpt-2": ["It", "'s", " ", " two", "'", "S", " words", " 1234", " №", "5", "\n", "\n", "Ün", "\u3000", "漢字", "!?", " "],
+    "llama-bpe": ["It", "'s", " ", " two", "'S", " words", " ", "123", "4", " №", "5", "\n\n", "Ün", "\u3000漢字", "!?", " "],
+    "qwen2": ["It", "'s", " ", " two", "'S", " words", " ", "1", "2", "3", "4", " №", "5", "\n\n", "Ün", "\u3000漢字", "!?", " "],
+    "smollm": ["It", "'s", " ", " two", "'", "S", " words", " ", "1", "2", "3", "4", " №", "5", "\n", "\n", "Ün", "\u3000", "漢字", "!?", " "],
+}  # fmt: skip
+"""The pieces of one text, by the name of the cuts in files."""
+
+
+@pytest.mark.parametrize("pre", PIECES)
+def test_pieces(pre: str, tokenizer: Path, tmp_path: Path) -> None:
+    """Tokens do not reach over the ends of pieces: of a vocabulary with every pair of neighbours, those in different pieces stay two."""
+    letters = script().letters_of_bytes()
+    words, merges = [letters[b] for b in range(256)], []
+    pieces, ends = PIECES[pre], set()
+    for piece in pieces:  # each piece is joined from its first byte on
+        data = piece.encode()
+        for n in range(1, len(data)):
+            left, right = letters_of_part(letters, data[:n]), letters[data[n]]
+            if left + right not in words:
+                words.append(left + right)
+                merges.append(f"{left} {right}")
+    for a, b in pairwise(pieces):
+        ends.add((letters_of_part(letters, a.encode()), letters_of_part(letters, b.encode())))
+    for a, b in sorted(ends):  # and would be joined with the next one
+        if a + b not in words:
+            words.append(a + b)
+            merges.append(f"{a} {b}")
+    metadata = {"model": "gpt2", "pre": pre, "tokens": words, "merges": merges}
+    path = tmp_path / "m.gguf"
+    path.write_bytes(gguf({f"tokenizer.ggml.{k}": v for k, v in metadata.items()}, {}))
+    done = tokenized(tokenizer, path, "".join(pieces).encode())
+    *tokens, verdict = done.stdout.decode().split()
+    assert verdict == "same" and [words[int(t)] for t in tokens] == [
+        letters_of_part(letters, p.encode()) for p in pieces
+    ]
+
+
+def letters_of_part(letters: dict[int, str], data: bytes) -> str:
+    """Bytes as vocabularies write them."""
+    return "".join(letters[b] for b in data)
+
+
+SENTENCES = ["the cat sat", "  two  spaces", "naïve \u2581 mark", "日本 x\n", "cats that", "t"]
+WORDS = {"\u2581": -9, "t": -10, "h": -11, "e": -12, "c": -13, "a": -14, "s": -15, "\u2581t": -1, "at": -2, "he": -3, "\u2581the": -4, "\u2581c": -5, "cat": -5.5, "\u2581cat": -6, "\u2581\u2581": -7, "ï": -16, "n": -17}  # fmt: skip
+"""Tokens of SentencePiece with their scores."""
+NAMED = ["<unk>", "<s>", "</s>", *(f"<0x{n:02X}>" for n in range(256))]
+
+
+def sentence_file(**others: Any) -> bytes:
+    """A file with these tokens behind those of bytes."""
+    metadata = {
+        "scores": [0.0] * len(NAMED) + [float(s) for s in WORDS.values()],
+        "token_type": [2, 3, 3, *[6] * 256, *[1] * len(WORDS)],
+        "tokens": [*NAMED, *WORDS],
+        "model": "llama",
+        "pre": "default",
+        "bos_token_id": 1,
+        **others,
+    }
+    return gguf({f"tokenizer.ggml.{k}": v for k, v in metadata.items()}, {})
+
+
+def sentence_tokens(text: str) -> list[int]:
+    """Tokens by the definition: of all neighbours that are a token together, those with the best score are joined, the first of equal ones."""
+    parts = list("\u2581" + text.replace(" ", "\u2581"))
+    while True:
+        pairs = [(-WORDS[a + b], n) for n, (a, b) in enumerate(pairwise(parts)) if a + b in WORDS]
+        if not pairs:
+            break
+        _, n = min(pairs)
+        parts[n : n + 2] = [parts[n] + parts[n + 1]]
+    numbers = {w: len(NAMED) + n for n, w in enumerate(WORDS)}
+    return [t for p in parts for t in ([numbers[p]] if p in numbers else [3 + b for b in p.encode()])]
+
+
+def test_sentences(tokenizer: Path, tmp_path: Path) -> None:
+    """Those of SentencePiece; what has no token has those of its bytes."""
+    path = tmp_path / "m.gguf"
+    path.write_bytes(sentence_file())
+    lines = tokenized(tokenizer, path, *(t.encode() for t in SENTENCES)).stdout.decode().splitlines()
+    assert [[int(t) for t in line.split()[:-1]] for line in lines] == [sentence_tokens(t) for t in SENTENCES]
+    path.write_bytes(sentence_file(add_space_prefix=False))
+    assert tokenized(tokenizer, path, b"cat").stdout.split()[0] == b"%d" % (len(NAMED) + [*WORDS].index("cat"))
+
+
+def test_damaged_files_of_sentences(tokenizer: Path, tmp_path: Path) -> None:
+    path, rng, whole, codes = tmp_path / "m.gguf", np.random.default_rng(3), sentence_file(), set()
+    path.write_bytes(sentence_file(scores=[float("nan")] * (len(NAMED) + len(WORDS))))
+    assert tokenized(tokenizer, path).returncode == 12
+    path.write_bytes(sentence_file(scores=[1.0]))
+    assert tokenized(tokenizer, path).returncode == 12
+    for _ in range(150):
+        changed = bytearray(whole)
+        for _ in range(4):
+            changed[int(rng.integers(0, len(changed)))] = int(rng.choice([0, 1, 127, 255, rng.integers(0, 256)]))
+        path.write_bytes(bytes(changed))
+        done = tokenized(tokenizer, path, b"the cat")
+        assert done.returncode in (0, 11, 12, 13, 14) and not done.stderr, done.stderr.decode()
+        codes.add(done.returncode)
+    assert {0, 12} <= codes
+
+
+def test_kinds_of_characters_are_those_of_unicode() -> None:
+    characters = script("characters")
+    table = (FOLDER / "characters.c").read_text()
+    if f"Unicode {unicodedata.unidata_version} " not in table:
+        pytest.skip("the table is of another version of Unicode")
+    assert characters.text() in table
+
+
 def counts(folder: Path, temperature: float, top_k: int, top_p: float, seed: int = 1) -> list[int]:
     """How often each token of five is chosen in 10,000 draws."""
     values = {"TEMPERATURE": temperature, "TOP_K": top_k, "TOP_P": top_p, "SEED": seed}
@@ -212,7 +277,7 @@ def chat(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     folder = tmp_path_factory.mktemp("chat")
     module, weights = irtool.from_gguf(MODEL)
     artifact = irtool.build(module, weights, name="model", out_dir=folder)
-    sources = [str(FOLDER / f"{n}.c") for n in ("chat", "tokenizer", "sampling")]
+    sources = [*SOURCES, *(str(FOLDER / f"{n}.c") for n in ("chat", "sampling"))]
     flags = [*STRICT, f"-I{FOLDER}", f"-I{folder}", f"-Wl,-rpath,{folder}"]
     compile_c(folder, "chat", *sources, "model.so", "-lm", flags=flags)
     return folder, artifact

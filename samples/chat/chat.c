@@ -1,7 +1,7 @@
 /* Writes on with a language model: each line that it reads, or the text behind its options, gets a continuation.
  *
  *   irtool build samples/chat/model.gguf --name=model --emit=c -o out
- *   cc -std=c99 -O3 -march=native -Iout samples/chat/chat.c samples/chat/tokenizer.c samples/chat/sampling.c out/model.c -lm -o chat
+ *   cc -std=c99 -O3 -march=native -Iout samples/chat/[a-z]*.c out/model.c -lm -o chat
  *   ./chat -m samples/chat/model.gguf -w out/model.bin 'A pass is'
  *
  *   -n 100  tokens at most     -t 0.8  temperature; 0: the most probable token
@@ -21,7 +21,7 @@ enum { LONGEST = 4096 };
 static struct model_net net;
 static float logits[MODEL_LOGITS_SIZE];
 static struct candidate work[MODEL_LOGITS_SIZE];
-static int32_t tokens[LONGEST + 1];
+static int32_t tokens[LONGEST + 2]; /* with one that begins the text, and a space in front of it */
 static char line[LONGEST + 1];
 
 /* Reads the text and writes tokens behind it. Returns an error of the network. */
@@ -30,7 +30,7 @@ static int reply(const struct tokenizer *t, struct sampler *s, const char *text,
   int code;
   if (net.context == 0 && t->begin >= 0) tokens[count++] = t->begin;
   {
-    const long more = tokenizer_encode(t, text, strlen(text), tokens + count, LONGEST);
+    const long more = tokenizer_encode(t, text, strlen(text), tokens + count, LONGEST + 1);
     if (more < 0) return MODEL_STATE_FULL;
     count += more;
   }

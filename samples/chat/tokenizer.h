@@ -1,7 +1,8 @@
-/* A byte-level tokenizer (byte-pair encoding) from the metadata of a GGUF file. */
+/* A tokenizer from the metadata of a GGUF file: byte-level byte-pair encoding, or that of SentencePiece. */
 #ifndef TOKENIZER_H
 #define TOKENIZER_H
 
+#include "pieces.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,12 +18,21 @@ struct tokenizer_merge {
   int32_t left, right, result, rank;
 };
 
+/* The types of tokens. */
+enum { TOKEN_NORMAL = 1, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_OF_USER, TOKEN_UNUSED, TOKEN_BYTE };
+
 struct tokenizer {
+  int is_sentencepiece;          /* texts are not cut into pieces */
+  enum pieces pieces;
+  int whole_pieces;              /* a piece that is a token stays whole */
+  int space_in_front;            /* SentencePiece: texts begin with a space */
   int32_t count;                 /* tokens */
-  int32_t begin, end;            /* the tokens that begin and end a text; -1: none */
+  int32_t begin, end, unknown;   /* the tokens that begin and end a text, and stand for what has none; -1: none */
   char *bytes;                   /* the bytes of all tokens, one behind the other */
   size_t *first;                 /* count + 1 places in these */
-  unsigned char *is_control;     /* tokens that stand for no text */
+  unsigned char *type;           /* of each token */
+  int32_t *of_text;              /* a hash table of tokens by their bytes; free places have -1 */
+  size_t text_places;            /* of that table, a power of 2 */
   int32_t of_byte[256];          /* the token of each byte; -1: none */
   int32_t merge_count;
   struct tokenizer_merge *merges; /* a hash table by left and right; free places have a rank of -1 */
@@ -35,8 +45,8 @@ int tokenizer_read(struct tokenizer *t, const char *path);
 /* Frees the memory of a tokenizer. */
 void tokenizer_free(struct tokenizer *t);
 
-/* The tokens of a text, in room for `most`: as many as it has bytes are always enough. Returns their number, or -1 if there is too little room, or a
- * byte has no token. */
+/* The tokens of a text, in room for `most`: one more than it has bytes are always enough. Returns their number, or -1 if there is too little room, or a
+ * byte has no token. The text is taken as it is: names of control tokens in it are text, and characters that have several forms in Unicode stay. */
 long tokenizer_encode(const struct tokenizer *t, const char *text, size_t length, int32_t *tokens, long most);
 
 /* The bytes of a token, which may be a part of a character; NULL for a number outside of the vocabulary. */
