@@ -35,6 +35,8 @@ class VectorPrinter:
         self.registers = registers
         self.types = types
         self.text: dict[ir.Value, str] = {}
+        self.addresses: dict[ir.LoadVector, str] = {}
+        """The addresses of loads of contiguous elements."""
         self.declares = False
         """True if some statement declares a variable."""
 
@@ -87,13 +89,16 @@ class VectorPrinter:
         return text if text.isidentifier() or text.isdigit() else enclose(text)
 
     def _store(self, s: ir.StoreVector) -> list[str]:
-        value, lines = self.text[s.value], []  # type: str, list[str]
+        narrowed = ir.narrowed_value(s)
+        value, lines = self.text[narrowed or s.value], []  # type: str, list[str]
         t = self._type(s.value.type)
         base = self._scalar(s.base, lines)
         place = self.place(s.buffer)
+        function = ir.store_function(s)
+        if function is not None and narrowed is not None:
+            return [*lines, f"{self._function(function, f'{place} + {base}', value)};"]
         if s.is_whole and s.stride == 1:
             return [*lines, f"*({t}_u *)({place} + {base}) = {bare(value)};"]
-        function = ir.store_function(s)
         if function is not None:
             return [*lines, f"{self._function(function, f'{place} + {base}', value, str(s.count))};"]
         name = self.scalars.names.fresh("v")
@@ -126,10 +131,15 @@ class VectorPrinter:
         if isinstance(v, ir.Convert):
             function = ir.convert_function(v)
             if function is not None:
-                return self._function(function, self.text[v.value])
+                load = ir.widened_load(v)
+                return self._function(function, self.text[v.value] if load is None else self.addresses[load])
             return f"__builtin_convertvector({bare(self.text[v.value])}, {t})"
         if isinstance(v, ir.Compare):
             return enclose(f"{self.text[v.a]} {v.op} {self.text[v.b]}")
+        function = ir.function_of(v)
+        scaled = ir.scaled_sum(v) if isinstance(v, ir.Arithmetic) else None
+        if scaled is not None and function is not None:
+            return self._function(function, *(self.text[x] for x in scaled))
         if isinstance(v, ir.Arithmetic):
             return self._wrapping(v.type, v.op, self.text[v.a], f"{self.text[v.b]}", v.op in "+-*")
         if isinstance(v, ir.Shift):
@@ -195,6 +205,7 @@ class VectorPrinter:
         if function is not None:
             return self._function(function, f"{place} + {base}")
         if v.is_whole and v.stride == 1:
+            self.addresses[v] = f"{place} + {base}"
             return f"*(const {t}_u *)({place} + {base})"
         items = ", ".join(self.element(v.buffer, f"{bare(base)} + {n * v.stride}") for n in range(v.count))
         return enclose(f"({t}){{{items}}}")

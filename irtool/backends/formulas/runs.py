@@ -19,7 +19,7 @@ _BYTES = """
 #if $condition
 #include <arm_mve.h>
 typedef uint8x16_t irt_bytes;
-IRT_INLINE irt_bytes irt_bytes_at(const int64_t *p) { return vldrbq_u8((const uint8_t *)p); }
+IRT_INLINE irt_bytes irt_bytes_at(const int64_t *p) { return vreinterpretq_u8_u32(vldrwq_u32((const uint32_t *)(const void *)p)); }
 IRT_INLINE irt_bytes irt_half_at(const int64_t *p) { return vldrbq_z_u8((const uint8_t *)p, 0xff); }
 IRT_INLINE irt_bytes irt_no_bytes(void) { return vdupq_n_u8(0); }
 #define irt_end_step() __asm__ volatile("" : : : "memory")
@@ -50,6 +50,8 @@ IRT_INLINE irt_bytes irt_no_bytes(void) {
 
 def bytes_at() -> str:
     """The functions that load a value: sixteen bytes, or eight and as many zeros; or sixteen zeros.
+
+    Loads of words reach farther behind a pointer than loads of bytes: 508 bytes, not 127.
 
     gcc loads operands of later steps early, and spills them for lack of registers: the barrier delays each load until the step
     before ends.

@@ -170,10 +170,53 @@ _NARROW = """IRT_INLINE irt_${short}x{lanes} irt_vnarrow_${dtype}_{n}({t} x) {{
 #endif
 }}"""
 
+# Four elements in memory beside four int32: Helium loads and widens, or narrows and stores, in one instruction; gcc takes single elements.
+_HELIUM = "defined(__ARM_FEATURE_MVE) && defined(__GNUC__) && !defined(__ARM_BIG_ENDIAN)"
+_AT = """#if $helium
+#include <arm_mve.h>
+#endif
+"""
+_WIDEN_AT = (
+    _AT
+    + """IRT_INLINE irt_i32x{lanes} irt_vwiden_at_{n}(const {e} *p) {{
+#if {lanes} == 4 && $helium
+  return (irt_i32x{lanes})vldr${size}q_${sign}32(p);
+#else
+  return irt_vwiden_{n}(*(const {t}_u *)p);
+#endif
+}}"""
+)
+_NARROW_TO = (
+    _AT
+    + """IRT_INLINE void irt_vnarrow_to_{n}({e} *p, irt_i32x{lanes} x) {{
+#if {lanes} == 4 && $helium
+  vstr${size}q_${sign}32(p, ($vector)x);
+#else
+  *({t}_u *)p = $narrowed;
+#endif
+}}"""
+)
+
+
+def _beside_memory(text: str, dtype: str) -> str:
+    """A function between elements of 8 or 16 bits in memory and vectors of int32."""
+    unsigned, narrow = dtype.startswith("u"), dtype.endswith("8")
+    narrowed = "x" if not narrow else "__builtin_convertvector(x, irt_i16x{lanes})"
+    return fill(
+        text,
+        helium=_HELIUM,
+        size="b" if narrow else "h",
+        sign="u" if unsigned else "s",
+        vector="uint32x4_t" if unsigned else "int32x4_t",
+        narrowed=f"__builtin_convertvector({narrowed}, {{t}})",
+    )
+
 
 def _narrow(dtype: str) -> str:
     return fill(_NARROW, dtype=dtype, short="u8" if dtype == "uint8" else "i8")
 
+
+_NARROW_DTYPES = ("uint8", "int8", "uint16", "int16")
 
 FUNCTIONS: dict[tuple[str, str], str] = {
     ("h2f", "float32"): _H2F,
@@ -185,6 +228,8 @@ FUNCTIONS: dict[tuple[str, str], str] = {
     ("to_int32", "float32"): fill(_TO_INT32, f="f", apart=_APART),
     ("to_int32", "float64"): fill(_TO_INT32, f="", apart=_APART),
     ("odd", "float64"): _ODD,
-    **{("widen", d): _widen(d) for d in ("uint8", "int8", "uint16", "int16")},
+    **{("widen", d): _widen(d) for d in _NARROW_DTYPES},
+    **{("widen_at", d): _beside_memory(_WIDEN_AT, d) for d in _NARROW_DTYPES},
+    **{("narrow_to", d): _beside_memory(_NARROW_TO, d) for d in _NARROW_DTYPES},
     **{(f"narrow_{d}", "int32"): _narrow(d) for d in ("uint8", "int8")},
 }

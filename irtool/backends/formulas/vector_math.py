@@ -62,6 +62,12 @@ _X86 = {
     64: ("__AVX512F__", "{}512_mask(a, b, a, {every}, 4)"),
 }
 """By the bytes of a vector: the macro of processors that have it, and the compiler's name for its instruction."""
+_HELIUM_EXTREME = """#if defined(__ARM_FEATURE_MVE) && defined(__GNUC__)
+  __asm__("{operation} %q0, %q0, %q1" : "+w"(a) : "w"(b));
+  return a;
+#else
+"""
+"""Minima and maxima of integers in 16 bytes: gcc compares and selects."""
 _KEEPING = {
     16: ("__SSE4_1__", "__builtin_ia32_blendvp{letter}({}, a, ({t})(a != a))"),
     32: ("__AVX__", "__builtin_ia32_blendvp{letter}256({}, a, ({t})(a != a))"),
@@ -249,6 +255,9 @@ def _text(name: str, dtype: str, lanes: int) -> str:
 def _instruction(name: str, dtype: str, lanes: int) -> tuple[str, str]:
     """The text before and after the masks of a minimum or maximum, if the compiler has a name for the instruction."""
     width = lanes * dtypes.itemsize(dtype)
+    if not dtypes.is_float(dtype) and width == 16 and dtypes.bits(dtype) < 64:
+        operation = f"v{name[:3]}.{'u' if dtypes.is_unsigned(dtype) else 's'}{dtypes.bits(dtype)}"
+        return _HELIUM_EXTREME.format(operation=operation), "\n#endif"
     if not dtypes.is_float(dtype) or width not in _X86:
         return "", ""
     macro, call = _X86[width]

@@ -63,6 +63,16 @@ _MUL_HIGH = """IRT_INLINE {t} irt_vmul_high_{n}({t} a, {t} b) {{
 #endif
   return z;
 }}"""
+_ADD_SCALED = """#if defined(__ARM_FEATURE_MVE) && defined(__GNUC__)
+#include <arm_mve.h>
+#endif
+IRT_INLINE {t} irt_vadd_scaled_{n}({t} a, {t} b, {t} every) {{
+#if {lanes} == 4 && defined(__ARM_FEATURE_MVE) && defined(__GNUC__)
+  return ({t})vmlaq_n_s32((int32x4_t)a, (int32x4_t)b, every[0]);
+#else
+  return ({t})(($u)a + ($u)b * ($u)every);
+#endif
+}}"""
 _EXTEND = "IRT_INLINE {t} irt_vextend_{n}({t} a) {{ return irt_vshr_{n}(({t})(($u)a << 32), 32 - ({t}){{0}}); }}"
 
 _DTYPES = ("int32", "int64", "uint32", "uint64")
@@ -80,7 +90,7 @@ def _texts(dtype: str) -> dict[str, str]:
     if dtype == "int64":
         texts |= {"extend": _EXTEND, "mul_low": _MUL_LOW}
     if dtype == "int32":
-        texts["mul_high"] = _MUL_HIGH
+        texts |= {"mul_high": _MUL_HIGH, "add_scaled": _ADD_SCALED}
     return {name: fill(text, kept=body, **values) for name, text in texts.items()}
 
 

@@ -287,16 +287,54 @@ def convert_function(v: Convert) -> Function | None:
     """The library function that widens integers of 8 or 16 bits, or narrows 512 bits to bytes; None for other conversions."""
     source = v.value.type
     if v.type.dtype == "int32" and source.bits < 32:
-        return ("widen", *source)
+        return ("widen_at" if widened_load(v) is not None else "widen", *source)
     whole = source.dtype == "int32" and source.lanes == _NARROWED_LANES
     return (f"narrow_{v.type.dtype}", *source) if whole and v.type.dtype in ("int8", "uint8") else None
 
 
 _NARROWED_LANES = 16
 
+_CONVERTED_LANES = 4
+"""Elements of vectors for which processors have instructions that load and widen, or narrow and store (Helium)."""
+
+
+def widened_load(v: Convert) -> LoadVector | None:
+    """The load of contiguous elements that a conversion widens, if a function does both; None for other conversions."""
+    load = v.value
+    if not isinstance(load, LoadVector) or load.named or load.type.lanes != _CONVERTED_LANES:
+        return None
+    plain = load.is_whole and load.stride == 1 and load.type.dtype == load.buffer.dtype
+    return load if plain and load_function(load) is None else None
+
+
+def narrowed_value(s: StoreVector) -> Value | None:
+    """The int32 numbers whose lower bits a store writes to contiguous elements, if a function does both; None for other stores."""
+    if not s.is_whole or s.stride != 1 or s.value.type.lanes != _CONVERTED_LANES or s.value.type.bits >= 32:
+        return None
+    value = s.value
+    while isinstance(value, Convert) and value.type.bits < 32:
+        value = value.value
+    return value if value.type.dtype == "int32" else None
+
+
+def scaled_sum(s: Arithmetic) -> tuple[Value, Value, Splat] | None:
+    """The operands `a`, `b` and `x` of `a + b * x`, where x is a number in every lane, if a function computes both; None otherwise."""
+    product = s.b
+    if s.op != "+" or s.type != _SCALED or not isinstance(product, Arithmetic) or product.op != "*" or product.named:
+        return None
+    for b, x in ((product.a, product.b), (product.b, product.a)):
+        if isinstance(x, Splat) and not isinstance(x.scalar, Const):
+            return s.a, b, x
+    return None
+
+
+_SCALED = VectorType("int32", _CONVERTED_LANES)
+
 
 def store_function(s: StoreVector) -> Function | None:
-    """The library function that stores the first elements of a vector; None for other stores."""
+    """The library function that stores the first elements of a vector, or narrow ones; None for other stores."""
+    if narrowed_value(s) is not None:
+        return ("narrow_to", *s.value.type)
     return ("put", *s.value.type) if s.stride == 1 and not s.is_whole else None
 
 
@@ -320,6 +358,8 @@ def function_of(s: Step) -> Function | None:
         return s.function
     if isinstance(s, Convert):
         return convert_function(s)
+    if isinstance(s, Arithmetic):
+        return ("add_scaled", *s.type) if scaled_sum(s) is not None else None
     if isinstance(s, LoadVector):
         return load_function(s)
     return store_function(s) if isinstance(s, StoreVector) else None

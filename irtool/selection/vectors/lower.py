@@ -40,6 +40,7 @@ from .ir import (
     Assign,
     Bitcast,
     Body,
+    Build,
     Compare,
     Convert,
     Lanes,
@@ -69,7 +70,7 @@ FunctionOf = tuple[str, tuple[int, ...]] | None
 """A vector function, and the numbers of the arguments that it takes; None without one."""
 
 _PLAIN = (
-    "load", "put", "even", "channel_2_0", "channel_2_1", "widen", "narrow_uint8", "narrow_int8", "select", "min", "max", "minimum", "maximum", "fabs", "isnan", "isinf", "isfinite", "to_int32",
+    "load", "put", "even", "channel_2_0", "channel_2_1", "widen", "widen_at", "narrow_to", "narrow_uint8", "narrow_int8", "select", "min", "max", "minimum", "maximum", "fabs", "isnan", "isinf", "isfinite", "to_int32",
 )  # fmt: skip
 """Functions that compilers also generate from a loop."""
 
@@ -87,13 +88,24 @@ def lower_loop(
 
     def register(x: Load | Store) -> ir.Register | None:
         b = x.source if isinstance(x, Load) else x.buffer
-        if b.scope != Scope.REGISTER:
+        if b.scope != Scope.REGISTER or (isinstance(x, Load) and is_single(b)):
             return None
         if x.indices[-1] is not s.var or width_for(b.shape[-1]) != lanes:
             raise Scalar
         return b, constant_indices(x.indices[:-1])
 
     return Lowering(simplify, register, function, s.var, count, lanes, native_halves).run(stores)
+
+
+def is_single(b: Buffer) -> bool:
+    """True for a buffer in registers that are single numbers."""
+    return b.shape[-1] == 1
+
+
+def joins_numbers(s: For) -> bool:
+    """True if a loop over lanes reads a register of its own for each lane."""
+    reads = (e.source for x in stores_of(s) for e in post_order(x.value) if isinstance(e, Load))
+    return any(b.scope == Scope.REGISTER and is_single(b) for b in reads)
 
 
 def stores_of(s: For) -> list[Store]:
@@ -109,8 +121,16 @@ def _factors(e: Expr) -> tuple[Expr, ...]:
     product, bits = shifted.a, shifted.b
     if not isinstance(product, Binary) or product.op != "*" or not isinstance(bits, Const) or bits.value != 32:
         return ()
-    factors = [x.value for x in (product.a, product.b) if isinstance(x, Cast) and x.value.dtype == "int32"]
-    return tuple(factors) if len(factors) == 2 else ()
+    factors = tuple(f for x in (product.a, product.b) if (f := _factor(x)) is not None)
+    return factors if len(factors) == 2 else ()
+
+
+def _factor(e: Expr) -> Expr | None:
+    """A number of 64 bits in 32 bits, if these hold it; None otherwise."""
+    if isinstance(e, Const) and e.dtype == "int64":
+        least, most = dtypes.int_range("int32")
+        return const(e.int_value) if is_known(e.int_value) and least <= e.int_value <= most else None
+    return e.value if isinstance(e, Cast) and e.value.dtype == "int32" else None
 
 
 def constant_indices(indices: Sequence[Expr]) -> tuple[int, ...]:
@@ -153,6 +173,7 @@ class Lowering:
         self.native_halves = native_halves
         self.halves = HalfLowering(self)
         self.varying: dict[Expr, bool] = {}
+        self.factors: dict[Expr, tuple[Expr, ...]] = {}
         self._first: dict[Expr, Expr] = {lane: simplify(const(0, lane.dtype))}
         self.has_bytes = False
         self.has_logic = False
@@ -307,11 +328,17 @@ class Lowering:
             stack.append((e, True))
             byte = looked_up(e)
             if self.varies(e) and (byte is not None or not isinstance(e, Load)):
-                kids = _factors(e) or children(e) if byte is None else (byte,)
+                kids = self._factors(e) or children(e) if byte is None else (byte,)
                 if isinstance(e, Select) and not self.varies(e.cond):
                     kids = () if e.lazy else (e.then, e.other)
                 stack.extend((k, False) for k in reversed(kids))
         return order
+
+    def _factors(self, e: Expr) -> tuple[Expr, ...]:
+        """The factors of a product of which an expression is the high half, always the same nodes; none of other expressions."""
+        if e not in self.factors:
+            self.factors[e] = _factors(e)
+        return self.factors[e]
 
     def _node(self, e: Expr, values: dict[Expr, Value], body: Body) -> Value:
         """The value of a node with known operands; the caller appends it."""
@@ -327,7 +354,7 @@ class Lowering:
         if isinstance(e, Select):
             return self._select(e, values, body)
         if isinstance(e, Cast):
-            factors = _factors(e)
+            factors = self._factors(e)
             if factors:
                 return self._apply("mul_high", "int32", *(values[x] for x in factors))
             return self.cast(e, values[e.value], body)
@@ -370,6 +397,8 @@ class Lowering:
         return self._rounded(values[-1], target, body)
 
     def _load(self, e: Load, body: Body) -> Value:
+        if e.source.scope == Scope.REGISTER and is_single(e.source):
+            return self._joined(e)
         register = self.register(e)
         if register is not None:
             if e.dtype == "bool":
@@ -386,6 +415,17 @@ class Lowering:
                 return self.halves.loaded(value)
             return self._apply("h2f" if e.dtype == "float16" else "b2f", e.dtype, value)
         return value
+
+    def _joined(self, e: Load) -> Build:
+        """Numbers in registers of their own, one for each lane."""
+        if self.count != self.lanes or e.dtype in HALVES or e.dtype == "bool":
+            raise Scalar
+
+        def number(n: int) -> Expr:
+            here: dict[Expr, Expr] = {self.lane: const(n, self.lane.dtype)}
+            return Load(e.source, tuple(self.simplify.at(i, here) for i in e.indices))
+
+        return Build(self._type(e.dtype), tuple(map(number, range(self.lanes))))
 
     def _stored(self, e: Load) -> LoadVector:
         """Elements with the bits in memory."""

@@ -13,9 +13,9 @@ from itertools import groupby
 
 from ...tir.expr import Call
 from ...tir.simplify import Simplifier
-from ...tir.stmt import VECTORIZED, Allocate, For, Lowered, Seq, Stmt, seq
-from ..nests import lower_parts
-from .lower import FunctionOf, lower_loop
+from ...tir.stmt import UNROLLED, VECTORIZED, Allocate, For, Lowered, Seq, Stmt, seq
+from ..nests import lower_parts, unroll
+from .lower import FunctionOf, joins_numbers, lower_loop
 from .matrices import MatrixLowering, find_matrix_tile
 from .rows import find_rows, join
 from .squares import lower_square
@@ -72,8 +72,12 @@ class NestLowering:
         try:
             bodies = [lower_loop(s, self.simplify, self.function, self.native_halves) for s in loops]
         except Scalar:
-            return seq(loops)
+            return seq([self._written_out(s) if joins_numbers(s) else s for s in loops])
         return Lowered(seq(loops), join(bodies) if len(bodies) > 1 else bodies[0])
+
+    def _written_out(self, s: For) -> Stmt:
+        """The steps of a loop over lanes one after the other: registers have no numbers that a loop could count."""
+        return unroll(For(s.var, s.extent, s.body, UNROLLED), self.simplify)
 
     def _with_tile(self, s: Allocate) -> Stmt:
         """A buffer; for accumulators of products of matrices, with the steps before and after their sums."""

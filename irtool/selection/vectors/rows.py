@@ -52,15 +52,18 @@ def join(bodies: Sequence[ir.Body]) -> ir.Body:
     repeated, held_keys = repeated_reads(bodies), held_reads(bodies)
     first: dict[Hashable, ir.Value] = {}
     replaced: dict[ir.Value, ir.Value] = {}
-    joined = ir.Body(functions=list(dict.fromkeys(f for b in bodies for f in b.functions)))
+    joined = ir.Body()
+    widened = widened_loads(bodies)
+    unused: set[ir.Step] = set()
     for s in (s for b in bodies for s in b.steps):
-        key = key_of(s)
+        key = None if s in widened else key_of(s)
         if key is None and (key := _key_of_conversion(s, replaced)) is not None:
             first.setdefault(key, s)  # type: ignore[arg-type]  # a conversion is a value
             if first[key] is not s:
                 first[key].named = True
         if isinstance(s, ir.Value) and key in first and first[key] is not s:
             replaced[s] = first[key]
+            unused |= {s.value} & widened if isinstance(s, ir.Convert) else set()
             continue
         if isinstance(s, ir.Value) and key in repeated:
             first[key] = s
@@ -68,9 +71,18 @@ def join(bodies: Sequence[ir.Body]) -> ir.Body:
             if isinstance(s, ir.LoadVector):
                 s.stays_in_register = key in held_keys
         joined.steps.append(s)
+    joined.steps = [s for s in joined.steps if s not in unused]
     if replaced:
         replace_values(joined, replaced)
+    joined.functions = ir.called(joined.steps)
     return joined
+
+
+def widened_loads(bodies: Sequence[ir.Body]) -> set[ir.Step]:
+    """The loads whose only use is a conversion that one function does with them: several steps share its result."""
+    loads = {load for b in bodies for s in b.steps if isinstance(s, ir.Convert) and (load := ir.widened_load(s))}
+    others = {key_of(s) for b in bodies for s in b.steps if isinstance(s, ir.LoadVector) and s not in loads}
+    return {s for s in loads if key_of(s) not in others}
 
 
 def repeated_reads(bodies: Sequence[ir.Body]) -> set[Hashable]:
@@ -119,6 +131,9 @@ def key_of(s: ir.Step) -> Hashable | None:
     """A key of a vector that is read from memory; None for any other step."""
     if isinstance(s, ir.LoadVector):
         return None if s.once else _all_of(s)
+    if isinstance(s, ir.Convert):
+        load = ir.widened_load(s)
+        return None if load is None else (ir.Convert, s.type, key_of(load))
     if isinstance(s, ir.Splat) and _reads_memory(s.scalar):
         return _all_of(s)
     return None
