@@ -252,7 +252,8 @@ def _pays(k: Kernel, sums: Mapping[int, Product], constants: set[Buffer], target
         return False
     if p.kind is wide_kind() and target.wide_products < p.kind.numbers:
         return False
-    if target.summed_products > 1 and not p.is_whole(long_kind()):
+    # There is no instruction for words of four then, and a single long word is half of what one sums.
+    if target.summed_products > 1 and (not p.is_whole(long_kind()) or bound(p.extent) <= long_kind().numbers):
         return False
     only = _apart(r, p)
     if max(only) < 4:

@@ -20,6 +20,7 @@ from ...tir.vector_target import VectorTarget
 from ..core.affine import depends, moves, operands
 from ..cost.tile_choice import rows_together, sums_long_words
 from ..instructions.matrix_tiles import has_tiles_for
+from .channels_last import beside_words, channels_last
 from .constants import alike
 from .main_reduction import main_reduction
 from .preference import LayoutPreference
@@ -69,7 +70,7 @@ def layout_preferences(
     if r.work < target.blocked_updates or r.acc.dtype not in ("float32", "int32"):
         return {}
     if sums_long_words(r, target):
-        return {}
+        return beside_words(kernel, r, constants)
     full = target.lanes(dtypes.itemsize(r.acc.dtype)) * rows_together(r, target)
     if _sums_rows(r, 2 * full):
         return {}
@@ -103,7 +104,9 @@ def _along_loop(
     )  # a matrix tile may have fewer columns than a vector has elements
     halves = factor * 2 == full and extent >= least
     single = factor == full and extent % full == 0 and are_single(extent // full, target)
-    if layouts is not None and (halves or single) and not ends:
+    if layouts is not None and target.summed_products > 1 and factor == full and not ends:
+        layouts = channels_last(r, v, extent, full, constants) or layouts
+    elif layouts is not None and (halves or single) and not ends:
         wide = whole_axis(r, v, extent, full, constants)
         layouts, factor = (wide, full) if wide else (layouts, factor)
     if layouts is None:
