@@ -72,6 +72,7 @@ MISTAKES = {
     "loop_partition(ax0, [[0, 2], [2, 4]])": "gives several parts",
     "store_transposed()": "are not contiguous",
     "store_tail(3)": "there are no 3 elements",
+    "store_joined()": "is no axis of single sums",
     "stored(3)": "unknown primitive stored",
     "pack(p0, along=ax1, lanes=4)": "nothing is reduced",
     "combine_rows(2)": "no windows with rows and columns",

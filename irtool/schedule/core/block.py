@@ -41,6 +41,7 @@ class Block(Generic[Form]):
         tile: the loops inside of the accumulator, which has an axis for each of them; loops of one step may be dropped.
         results: the number of elements along the last two axes of the tile that are results; 0: all of them.
         transposed: results are contiguous along the first axis of the tile, not along its last, and are stored through an array.
+        joined: sums along the last axis of the tile are single numbers, and are stored together as a vector.
         window: an inner loop along which the rows of the tile read the same elements; each is read once.
         factor: an inner loop that is spread over several accumulators.
         prefetches: operands that the reduction prefetches for a later step.
@@ -59,6 +60,7 @@ class Block(Generic[Form]):
     tile: tuple[Loop, ...] = ()
     results: int = 0
     transposed: bool = False
+    joined: bool = False
     window: Sliding | None = None
     factor: Factor | None = None
     prefetches: tuple[Ahead, ...] = ()

@@ -155,6 +155,8 @@ def _reduction(b: Block[Any]) -> Stmt:
         results = transposed(written, inside, lane, lanes, valid, lambda s: _tile(b, s), view.simplify)
     elif b.results:
         results = partial(written, inside, inside[-1][0], lane, lanes, b.results)
+    elif b.joined:
+        results = _tile(replace(b, kinds={**b.kinds, b.inside[-1][0]: VECTORIZED}), written)
     else:
         results = _tile(b, written)
     return Allocate(view.acc, seq([_tile(b, Store(view.acc, view.place, view(form.init))), update, results]))

@@ -21,6 +21,11 @@ def is_transposed(stores: Sequence[Store], lane: Var, inside: Sequence[Loop], si
     return stride(simplify, place, lane) not in (0, 1) and stride(simplify, place, inside[0][0]) == 1
 
 
+def is_joined(stores: Sequence[Store], lane: Var, simplify: Simplifier) -> bool:
+    """True if results are contiguous along a loop."""
+    return all(stride(simplify, s.buffer.offset(s.indices), lane) == 1 for s in stores)
+
+
 def transposed(
     store: Store,
     inside: Sequence[Loop],

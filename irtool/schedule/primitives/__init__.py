@@ -25,7 +25,7 @@ from .reorder import reorder
 from .rfactor import rfactor
 from .sliding_window import sliding_window
 from .split import split
-from .store_results import store_tail, store_transposed
+from .store_results import store_joined, store_tail, store_transposed
 from .strassen import strassen
 from .tensorize import tensorize
 from .tile import tile
@@ -56,6 +56,7 @@ __all__ = [
     "sliding_window",
     "split",
     "stage",
+    "store_joined",
     "store_tail",
     "store_transposed",
     "strassen",

@@ -10,14 +10,19 @@ Several results share each read, as in CMSIS-NN's products of matrices: 2 x 2 re
 
 from __future__ import annotations
 
+from ....symbolic_int import is_known
+from ....tir.dtypes import itemsize
 from ....tir.expr import Var
 from ....tir.stmt import Stmt
-from ...core.affine import depends, moves, operands
+from ....tir.vector_target import VectorTarget
+from ...core.affine import depends, moves, operands, simplifier
 from ...core.block import Block
 from ...core.forms import Reduction
 from ...core.nest import lower_all
+from ...core.tile_stores import is_joined
 from ...cost.register_tiles import Tile
 from ...cost.tile_choice import TileChoice, sums_long_words
+from ...primitives import store_joined
 from ..base import Candidate, Stage, Strategy, strategy
 from .strategy import tile_reduction
 
@@ -33,7 +38,7 @@ class ScalarTile(Strategy):
         runs = sums_long_words(r, stage.target)
         if stage.lanes > 1 and not runs:
             return None
-        tile_choice = _choose(r, most)
+        tile_choice = (_choose_joined(r, stage.target) if runs else None) or _choose(r, most)
         if tile_choice is None:
             return None
         rows, columns = tile_choice.tile.rows, tile_choice.tile.vectors
@@ -43,7 +48,9 @@ class ScalarTile(Strategy):
     def apply(self, stage: Stage, candidate: Candidate) -> Stmt:
         assert stage.reduction is not None
         block = Block.of(stage.reduction)
-        tiled = tile_reduction(block, candidate.plan, stage.target, serial=stage.serial, finish=_as_it_is)
+        joined = sums_long_words(stage.reduction, stage.target) and _is_joined(stage.reduction, candidate.plan)
+        finish = store_joined if joined else _as_it_is
+        tiled = tile_reduction(block, candidate.plan, stage.target, serial=stage.serial, finish=finish)
         return lower_all(tiled, stage.target)
 
 
@@ -71,6 +78,30 @@ def _choose(r: Reduction, most: int) -> TileChoice | None:
                 n, 1, row, Tile(rows, columns), f"{columns} results along {v.name}{along}", 1 / (rows * columns)
             )
     return None
+
+
+def _choose_joined(r: Reduction, target: VectorTarget) -> TileChoice | None:
+    """A tile of the contiguous results of one vector, whose instructions compute bias, scale and clip behind the sums.
+
+    None if no loop has full vectors of such results and steps that share an operand.
+    """
+    lanes = target.lanes(itemsize(r.acc.dtype))
+    for n, (v, extent) in enumerate(r.loops):
+        if not is_known(extent) or extent % lanes or any(depends(g, v) for g in r.guards) or _moves_all(r, v):
+            continue
+        choice = TileChoice(
+            n, 1, None, Tile(1, lanes), f"{lanes} results along {v.name}, joined to a vector", 1 / lanes
+        )
+        if _is_joined(r, choice):
+            return choice
+    return None
+
+
+def _is_joined(r: Reduction, choice: TileChoice) -> bool:
+    """True if the results of a tile are contiguous, and a tile has nothing but them."""
+    v = r.loops[choice.vector][0]
+    whole = choice.tile.rows == 1 and r.loops[choice.vector][1] % choice.tile.vectors == 0
+    return whole and choice.tile.vectors > 1 and is_joined(r.stores, v, simplifier(r.loops, r.inner))
 
 
 def _moves_all(r: Reduction, v: Var) -> bool:
