@@ -84,6 +84,61 @@ def test_convolutions_of_groups_are_those_of_the_interpreter(name: str, tmp_path
         np.testing.assert_array_equal(g, w)
 
 
+RESULTS = {
+    "divided": "divide(%0, 7)",
+    "in 16 bits": 'cast(clip(%0, a_min=-3e4f, a_max=3e4f), dtype="int16")',
+    "as floats": 'multiply(cast(%0, dtype="float32"), 0.5f)',
+    "beside another": 'add(%0, cast(%x, dtype="int32"))',
+}
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_what_follows_sums_is_that_of_the_interpreter(name: str, tmp_path: Path) -> None:
+    """Operators with vectors and without, of results whose channels full vectors divide, and others."""
+    cases = []
+    for n, (text, channels) in enumerate([(text, c) for text in RESULTS.values() for c in (32, 30)]):
+        weights = (channels, 32, 1, 1)
+        text = (
+            text
+            if channels == 32
+            else text.replace("%x", "strided_slice(%x, begin=[0, 0], end=[1, 30], strides=[1, 1], axes=[0, 1])")
+        )
+        network = f"""{V}def @main(%x: Tensor[(1, 32, 5, 5), int8], %w: Tensor[{weights}, int8]) {{
+          %0 = nn.conv2d(%x, %w, channels={channels}, kernel_size=[1, 1], out_dtype="int32");
+          {text}
+        }}"""
+        x, w = numbers("int8", 800, n).reshape(1, 32, 5, 5), numbers("int8", channels * 32, n + 9).reshape(weights)
+        cases.append((irtool.infer_types(irtool.parse(network)), x, w))
+    for g, w in zip(*on_board(name, cases, tmp_path), strict=True):
+        np.testing.assert_array_equal(g, w)
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_depthwise_windows_between_sums_are_those_of_the_interpreter(name: str, tmp_path: Path) -> None:
+    """Data of both signs with zero points, which a reader subtracts from what is stored in 8 bits."""
+    cases = []
+    for n, (dtype, channels, zero) in enumerate([("int8", 32, -128), ("uint8", 24, 7), ("int8", 12, 0)]):
+        text = f"""{V}def @main(%x: Tensor[(1, 16, 7, 7), {dtype}], %w: Tensor[({channels}, 16, 1, 1), int8]) {{
+          %0 = qnn.conv2d(%x, %w, {zero}, 0, 0.05f, 0.02f, channels={channels}, kernel_size=[1, 1], out_dtype="int32");
+          %1 = qnn.requantize(%0, 0.001f, 0, 0.5f, {zero}, out_dtype="{dtype}");
+          %2 = qnn.conv2d(%1, meta[relay.Constant][0], {zero}, 0, 0.5f, 0.02f, padding=[1, 1], groups={channels}, channels={channels},
+                          kernel_size=[3, 3], out_dtype="int32");
+          %3 = qnn.requantize(%2, 0.01f, 0, 0.5f, {zero}, out_dtype="{dtype}");
+          nn.avg_pool2d(cast(%3, dtype="int32"), pool_size=[7, 7])
+        }}"""
+        taps = numbers("int8", channels * 9, n).reshape(channels, 1, 3, 3)
+        x, w = numbers(dtype, 784, 2 * n).reshape(1, 16, 7, 7), numbers("int8", channels * 16, n + 5)
+        module = irtool.parse(
+            text.replace("meta[relay.Constant][0]", "%taps").replace(
+                "%w: T", f"%taps: Tensor[{taps.shape}, int8], %w: T"
+            )
+        )
+        module = irtool.infer_types(bind_params(module, {"taps": taps}))
+        cases.append((module, x, w.reshape(channels, 16, 1, 1)))
+    for g, w in zip(*on_board(name, cases, tmp_path), strict=True):
+        np.testing.assert_array_equal(g, w)
+
+
 PATHS = {
     "portable": Way("gcc", "", [], "", "", 1),
     "without vectors": Way.on("Cortex-M33", "smlad", 1),

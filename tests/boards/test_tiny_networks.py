@@ -46,11 +46,11 @@ def test_arenas_are_small(name: str, board: str, most: int) -> None:
     assert irtool.build(module, board=board, emit="tir").arena_bytes + 64 <= most  # and its alignment
 
 
-@pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
+@pytest.mark.parametrize(("board", "dtype"), [("mps2-an386", "uint8"), ("mps3-an547", "uint8"), ("mps3-an547", "int8")])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_integers_are_those_of_the_interpreter(name: str, board: str) -> None:
+def test_integers_are_those_of_the_interpreter(name: str, board: str, dtype: str) -> None:
     require_board(board)
-    module = irtool.infer_types(bind_params(*int8_network(name, softmax=False)))
+    module = irtool.infer_types(bind_params(*int8_network(name, dtype=dtype, softmax=False)))
     x = data(module)
     artifact = irtool.build(module, board=board, emit="exe")
     np.testing.assert_array_equal(artifact.run([x]), irtool.evaluate(module, [x]))

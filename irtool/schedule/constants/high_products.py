@@ -11,7 +11,7 @@ have high halves below 2^30, so that the sum does not overflow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 from typing import Any, NamedTuple
@@ -24,7 +24,8 @@ from ...tir.program import Program, RunKernel, Slot, constant_inputs
 from ...tir.simplify import Simplifier
 from ...tir.stmt import Buffer
 from ...tir.vector_target import VectorTarget
-from ..core.program_rewriter import ProgramRewriter, replace_kernels
+from ..core.program_rewriter import ProgramRewriter
+from ..core.scalar_constants import scalar_constants
 
 _HALF = 32
 """The bits of a half of a product."""
@@ -47,7 +48,9 @@ def use_high_products(program: Program, target: VectorTarget) -> None:
     """Computes fixed-point products of constants by high halves in all kernels whose constants allow it."""
     if not target.has_little_memory:
         return
-    replace_kernels(program, _with_literal_products)
+    with ProgramRewriter(program) as rewriter:
+        for kernel, calls in rewriter.open_kernels():
+            rewriter.replace(calls, _with_literal_products(kernel, [scalar_constants(s) for s in calls]))
     with ProgramRewriter(program) as rewriter:
         for kernel, calls in rewriter.open_kernels():
             constants = set(constant_inputs(calls))
@@ -103,29 +106,26 @@ def _product_of(e: Expr) -> _Product | None:
     return _Product(number.value, factor, rounding, shift)
 
 
-def _with_literal_products(kernel: Kernel) -> Kernel:
-    """The kernel with high halves of products by literals."""
+def _with_literal_products(kernel: Kernel, calls: Sequence[Mapping[Buffer, Const]]) -> Kernel:
+    """The kernel with high halves of products by literals; `calls`: the constants of one element that each of its calls passes."""
 
     def changed(f: AnyForm) -> AnyForm:
         if not isinstance(f, Map | Reduction):
             return f
-        ranges = Simplifier()
 
         def change(e: Expr) -> Expr:
-            high = _by_literals(e, ranges)
+            high = _by_literals(e, calls)
             return e if high is None else high
 
         after = rewrite_form(f, change)
         return f if all(map(is_, expressions_of(f), expressions_of(after))) else after
 
-    if kernel.finished:
-        return kernel
     stages = [changed(f) for f in kernel.stages]
     same = all(a is b for a, b in zip(stages, kernel.stages, strict=True))
     return kernel if same else kernel.replace(stages=stages)
 
 
-def _by_literals(e: Expr, ranges: Simplifier) -> Expr | None:
+def _by_literals(e: Expr, calls: Sequence[Mapping[Buffer, Const]]) -> Expr | None:
     """The value of `int32((int64(x) << l) * m + r >> s)` by the high half of a product; None of another expression, and if numbers are too large.
 
     All but the factor are multiplied by the power of two that moves the rounding term to the high half.
@@ -148,7 +148,7 @@ def _by_literals(e: Expr, ranges: Simplifier) -> Expr | None:
     if not (0 < rounding < 1 << 62 and 0 <= factor < 1 << 31 and 0 <= left < 32 and 0 <= shift < 63):
         return None
     moved = max(0, _HALF - shift, _HALF - (rounding & -rounding).bit_length() + 1)
-    low, high = ranges.range(number.value)
+    low, high = _range(number.value, calls)
     if max(-low, high) >= 1 << max(0, 31 - left - moved) or rounding << moved > 1 << 62 or shift + moved > 63:
         return None
     whole = Binary(
@@ -157,6 +157,18 @@ def _by_literals(e: Expr, ranges: Simplifier) -> Expr | None:
     half = Cast(Binary(">>", whole, const(_HALF, "int64"), "int64"), "int32")
     term = const((rounding << moved) >> _HALF, "int32")
     return Binary(">>", Binary("+", half, term, "int32"), const(shift + moved - _HALF, "int32"), "int32")
+
+
+def _range(e: Expr, calls: Sequence[Mapping[Buffer, Const]]) -> tuple[float, float]:
+    """The least and the greatest value of an expression in all calls."""
+    ranges = []
+    for values in calls:
+
+        def value(x: Expr, values: Mapping[Buffer, Const] = values) -> Expr:
+            return values.get(x.source, x) if isinstance(x, Load) and isinstance(x.source, Buffer) else x
+
+        ranges.append(Simplifier().range(rewrite(e, value)))
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
 def _moved(e: Expr, bits: int) -> Expr:

@@ -18,15 +18,17 @@ from math import prod
 
 from ...symbolic_int import estimate
 from ...tir import dtypes
-from ...tir.expr import Binary, Cast, Const, Expr, Load, const, post_order
-from ...tir.forms import AnyForm, Map, Reduction, buffers_read, rewrite_loads
+from ...tir.expr import Binary, Cast, Const, Expr, Load, post_order
+from ...tir.forms import AnyForm, Map, Reduction, buffers_read, rewrite_form, rewrite_loads
 from ...tir.kernel import Kernel
-from ...tir.program import CONSTANT, TEMP, Program, RunKernel, Slot
+from ...tir.program import TEMP, Program, RunKernel, Slot
 from ...tir.sharing import copied_input
 from ...tir.stmt import Buffer, Store
 from ...tir.vector_target import VectorTarget
 from ..core.program_rewriter import ProgramRewriter
+from ..core.scalar_constants import scalar_constants
 from .fixed_slots import fixed_slots
+from .widen_first import widen_first
 
 Widening = Callable[[Expr], Expr]
 
@@ -90,16 +92,7 @@ def _narrow_value(writers: Sequence[RunKernel], slot: Slot) -> _Narrow | None:
     if len(buffers) != 1 or buffers[0] in buffers_read(*s.kernel.stages):
         return None
     stores = [x for f in s.kernel.stages for x in _stores(f) if x.buffer is buffers[0]]
-    return _narrowest(stores[0].value, _numbers(s))[1] if len(stores) == 1 else None
-
-
-def _numbers(s: RunKernel) -> Mapping[Buffer, Const]:
-    """The values of the integer constants of one element that a kernel reads, such as zero points."""
-    result = {}
-    for b, slot in zip(s.kernel.inputs, _resolved(s.inputs), strict=True):
-        if slot.kind == CONSTANT and prod(slot.shape) == 1 and dtypes.is_int(slot.dtype) and slot.derivation is None:
-            result[b] = const(int(slot.data.reshape(())), slot.dtype)
-    return result
+    return _narrowest(stores[0].value, scalar_constants(s))[1] if len(stores) == 1 else None
 
 
 def _is_open(k: Kernel) -> bool:
@@ -166,8 +159,9 @@ def _can_read(s: RunKernel, slot: Slot) -> bool:
 
 @estimate
 def _reads_pay(readers: Sequence[RunKernel], slot: Slot, narrow: _Narrow, target: VectorTarget) -> bool:
-    """True if each element is read once at most, or if a conversion comes with the load."""
-    if narrow.converts_only and not target.vector_bytes:
+    """True if each element is read once at most, or if a conversion comes with the load. Vectors convert and subtract a zero point from four
+    elements, for several results of a tile."""
+    if narrow.converts_only or target.vector_bytes:
         return True
     reads = 0
     for s in readers:
@@ -193,7 +187,7 @@ def _storing(s: RunKernel, slot: Slot, narrow: _Narrow) -> Kernel:
     own = b.replace(dtype=narrow.dtype)
 
     def stored(x: Store) -> Store:
-        return Store(own, x.indices, _narrowest(x.value, _numbers(s))[0]) if x.buffer is b else x
+        return Store(own, x.indices, _narrowest(x.value, scalar_constants(s))[0]) if x.buffer is b else x
 
     stages = [replace(f, stores=tuple(map(stored, _stores(f)))) for f in k.stages if isinstance(f, Map | Reduction)]
     return _with(k, stages, {b: own})
@@ -207,7 +201,7 @@ def _reading(s: RunKernel, slot: Slot, narrow: _Narrow) -> Kernel:
     def read(e: Load) -> Expr:
         return narrow.widen(Load(own[e.source], e.indices)) if e.source in own else e  # type: ignore[index]  # a buffer
 
-    stages = [rewrite_loads(f, read) for f in k.stages if isinstance(f, Map | Reduction)]
+    stages = [rewrite_form(rewrite_loads(f, read), widen_first) for f in k.stages if isinstance(f, Map | Reduction)]
     return _with(k, stages, own)
 
 
