@@ -31,8 +31,8 @@ class Counts:
     macs: int
 
 
-def own_counts(name: str, board: str) -> Counts:
-    """The quantized network, with its input in float32."""
+def own_counts(name: str, board: str, dtype: str) -> Counts:
+    """The quantized network with activations in `dtype`, with its input in float32."""
     import numpy as np
 
     import irtool
@@ -40,7 +40,7 @@ def own_counts(name: str, board: str) -> Counts:
     from irtool.driver.options import choose_options
     from irtool.passes.core.bind import bind_params
 
-    module = irtool.infer_types(bind_params(*int8_network(name)))
+    module = irtool.infer_types(bind_params(*int8_network(name, dtype=dtype)))
     shape = tuple(int(d) for d in module["main"].params[0].checked_type.shape)
     x = np.random.default_rng(5).uniform(-1, 1, shape).astype("float32")
     counts = count_instructions(module, choose_options("c", ({"board": board},)), [x], 600)
@@ -64,7 +64,7 @@ def row(name: str, own: Counts, other: CmsisCounts) -> str:
 
 _HEAD = """# MLPerf Tiny on small devices
 
-The four networks of MLPerf Tiny (Banbury et al. 2021) with random weights, in 8 bits (`irtool quantize --form integer`, activations in uint8), and the
+The four networks of MLPerf Tiny (Banbury et al. 2021) with random weights, in 8 bits (`irtool quantize --form integer`, activations in {dtype}), and the
 same layers by the kernels of [CMSIS-NN](https://github.com/ARM-software/CMSIS-NN) (`{commit}`), on boards that qemu emulates. `python -m benchmarks.small_devices
 --cmsis CLONE --write` writes this page.
 
@@ -74,8 +74,7 @@ same layers by the kernels of [CMSIS-NN](https://github.com/ARM-software/CMSIS-N
 - RAM: irtool's arena; of CMSIS-NN the most bytes of live tensors with the scratch buffer of a layer, as the best plan of a caller would have
   it. Inputs of irtool's networks are in float32, in the caller's memory.
 - An instruction is no cycle: both columns have loads and multiplications of the same kinds, but not in the same shares.
-- On the Cortex-M55, irtool stores operands of depthwise convolutions in 16 bits, packs words byte by byte, and widens and narrows numbers one by one: most of
-  the difference.
+- irtool's code has a kernel for each set of extents, CMSIS-NN one for all: this decides the code of networks with many layers on the Cortex-M55.
 - The arena of anomaly detection has the quantized input and the result of its first layer, both of which a dense layer needs whole.
 """
 
@@ -85,6 +84,9 @@ def main() -> None:
     parser.add_argument("--cmsis", type=Path, required=True, help="a clone of CMSIS-NN")
     parser.add_argument("--boards", default=",".join(_BOARDS), help="of these boards")
     parser.add_argument("--networks", default=",".join(NETWORKS), help="of these networks")
+    parser.add_argument(
+        "--dtype", default="int8", choices=("int8", "uint8"), help="activations of irtool's networks; CMSIS-NN has int8"
+    )
     parser.add_argument("--write", action="store_true", help="write the page")
     arguments = parser.parse_args()
     from irtool.boards.listing import find_board
@@ -93,7 +95,7 @@ def main() -> None:
     commit = subprocess.run(
         ["git", "-C", clone, "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True, check=False
     )
-    lines = [_HEAD.format(commit=commit.stdout.strip() or "a copy")]
+    lines = [_HEAD.format(commit=commit.stdout.strip() or "a copy", dtype=arguments.dtype)]
     for name in arguments.boards.split(","):
         board = find_board(name)
         title = f"{_BOARDS.get(name, board.processor)} ({name})"
@@ -108,7 +110,7 @@ def main() -> None:
             archive = library(clone.resolve(), board, folder)
             for network in arguments.networks.split(","):
                 other = count(clone.resolve(), board, archive, NETWORKS[network](), folder)
-                lines.append(row(network, own_counts(network, name), other))
+                lines.append(row(network, own_counts(network, name, arguments.dtype), other))
                 print(f"{title}: {lines[-1]}", flush=True)
         lines.append("")
     if arguments.write:
