@@ -28,7 +28,6 @@ from .earlier_build import EarlierBuild, RandomValues, find_earlier, keep_build,
 from .engines import check_way
 from .entry_module import read_entry_module
 from .images import ImageRule, image_options
-from .layer_comparison import check_layers, compare_layers
 from .mistakes import ClashingOptions
 from .output_checks import OutputChecks, output_check_options
 from .param_facts import ParamFacts, main_option, type_options
@@ -296,6 +295,8 @@ def _compare_layers(
     building: tuple[int, PassChoice, _Compiling],
 ) -> None:
     """Compares the values of all layers; see `layer_comparison`."""
+    from .layer_comparison import check_layers, compare_layers
+
     level, chosen, compiling = building
     (entry,) = [name for name, f in module.functions.items() if f is function]
     compiling = replace(compiling, session=None)  # that of the network as it is

@@ -41,7 +41,7 @@ def test_named_machines(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = 64 if "avx512f" in about.flags else 32 if "avx" in about.flags else 16
     assert machine.vector_bytes == wide
     assert replace(machine, **dict.fromkeys(about.caches, 1)) == replace(
-        C().machine(), **dict.fromkeys(about.caches, 1)
+        C().machine(), growth=None, **dict.fromkeys(about.caches, 1)
     )
     if not shutil.which("cc"):
         return

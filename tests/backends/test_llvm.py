@@ -333,8 +333,12 @@ def test_the_text_names_kernels_and_is_the_same_each_time(tmp_path: Path) -> Non
     [
         ("llvm", {"openmp": True}, "the backend llvm has no flag openmp"),
         ("llvm{sanitize=address}", {}, "the backend llvm has no flag sanitize"),
-        ("llvm", {"emit": "exe"}, "emit='exe' is not one of tir, isel, ll, obj, so, the outputs of the backend llvm"),
-        ("llvm", {"emit": "c"}, "emit='c' is not one of tir, isel, ll, obj, so"),
+        (
+            "llvm",
+            {"emit": "exe"},
+            "emit='exe' is not one of tir, isel, ll, asm, obj, so, the outputs of the backend llvm",
+        ),
+        ("llvm", {"emit": "c"}, "emit='c' is not one of tir, isel, ll, asm, obj, so"),
         ("llvm -mtriple=armv7-linux-gnueabihf", {}, "supports 64-bit processors only"),
         ("llvm{mattr=neon}", {}, "is not a list like"),
         ("llvm", {"weights": "split"}, "weights='split' is not one of auto, inline, file"),

@@ -96,7 +96,7 @@ def test_a_context_chooses_the_backend(quick_compiles: None) -> None:
 def test_emit_is_what_the_backend_makes() -> None:
     with pytest.raises(
         UsageError,
-        match="emit='elf' is not one of tir, isel, c, obj, so, exe, wheel, mlf, arduino, zephyr, esp-idf, cmsis-pack, platformio, the outputs of the backend c",
+        match="emit='elf' is not one of tir, isel, c, asm, obj, so, exe, wheel, mlf, arduino, zephyr, esp-idf, cmsis-pack, platformio, the outputs of the backend c",
     ):
         irtool.build(irtool.parse(NET), emit="elf")
 

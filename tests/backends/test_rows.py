@@ -44,8 +44,8 @@ def test_each_vector_of_16_bits_is_widened_once(number: float, conversion: str) 
     """gcc widens float16 again for each product."""
     import numpy as np
 
-    module = irtool.parse(DENSE.replace("(64, 64)", "(1024, 64)"))
-    weights = {"w": np.full((1024, 64), number, "float32")}
+    module = irtool.parse(DENSE.replace("(64, 64)", "(2048, 64)"))
+    weights = {"w": np.full((2048, 64), number, "float32")}
     program = run_stages(prepare(module, weights), ["main"], VectorTarget(64, 32))
     text = C(mcpu="none").translate(program, "net").source
     inner = text[text.index("for (int32_t k") :]

@@ -18,12 +18,15 @@ be empty.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...tir.kernel import Kernel
 from ...tir.program import RunKernel, runs_of
 from .runtime import fill_runtime
 from .strings import string_content
-from .variant import Variant
+
+if TYPE_CHECKING:
+    from .variant import Variant
 
 _MOST_PLACES = 32
 """The most places of a kernel that its line has."""
