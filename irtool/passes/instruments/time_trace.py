@@ -67,35 +67,15 @@ class TimeTrace(PassInstrument):
             {"name": "thread_name", "ph": "M", "pid": 1, "tid": 1, "args": {"name": "irtool"}},
         ]
         for track, part in self._on_tracks():
-            events.append(
-                {
-                    "name": part.name,
-                    "cat": part.kind,
-                    "ph": "X",
-                    "ts": round((part.begin - self._start) * 1e6, 1),
-                    "dur": round((part.end - part.begin) * 1e6, 1),
-                    "pid": 1,
-                    "tid": track,
-                }
-            )
+            begin = round((part.begin - self._start) * 1e6, 1)
+            events.append(_complete(part.kind, part.name, begin, part.end - part.begin, track))
         totals: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
         for part in self.parts:
             totals[part.kind, part.name].append(part.end - part.begin)
         largest = sorted(totals.items(), key=lambda item: -sum(item[1]))
         for n, ((kind, name), seconds) in enumerate(largest):
             about = {"count": len(seconds), "avg ms": round(1e3 * sum(seconds) / len(seconds), 3)}
-            events.append(
-                {
-                    "name": f"Total {name}",
-                    "cat": kind,
-                    "ph": "X",
-                    "ts": 0,
-                    "dur": round(1e6 * sum(seconds), 1),
-                    "pid": 1,
-                    "tid": 1000 + n,
-                    "args": about,
-                }
-            )
+            events.append({**_complete(kind, f"Total {name}", 0, sum(seconds), 1000 + n), "args": about})
         return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}, indent=1) + "\n"
 
     def _on_tracks(self) -> Iterator[tuple[int, Part]]:
@@ -108,3 +88,8 @@ class TimeTrace(PassInstrument):
             track = next((n for n, end in enumerate(ends) if end <= part.begin), len(ends))
             ends[track : track + 1] = [part.end]
             yield track + 2, part
+
+
+def _complete(kind: str, name: str, begin: float, seconds: float, track: int) -> dict[str, Any]:
+    """A complete event of the trace format, which begins at `begin` microseconds."""
+    return {"name": name, "cat": kind, "ph": "X", "ts": begin, "dur": round(1e6 * seconds, 1), "pid": 1, "tid": track}
