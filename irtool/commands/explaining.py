@@ -16,8 +16,8 @@ def explain(report: Mapping[str, Any], only: re.Pattern[str] | None = None) -> s
     """
     kernels = [k for k in report["kernels"] if only is None or only.search(k["name"])]
     lines = [*_weights(report), *(_stage(k, s) for k in kernels for s in k["stages"])]
-    if not kernels and report["kernels"]:
-        lines.append(f"# no kernel's name has a match of {only.pattern!r}" if only is not None else "")
+    if only is not None and report["kernels"] and not kernels:
+        lines.append(f"# no kernel's name has a match of {only.pattern!r}")
     lines += [
         f"# {q['stage']} leaves {q['kernel'] or 'all kernels'} unchanged; it depends on a length: {q['question']}"
         for q in report.get("open_questions", ())

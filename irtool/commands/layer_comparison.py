@@ -13,8 +13,6 @@ from .run_steps import Rows
 if TYPE_CHECKING:
     from ..ir import Function, Module
 
-_COUNT = "{} of {} layers agree"
-
 
 def check_layers(function: Function, compare: Sequence[str]) -> None:
     """Raises UsageError unless there are two ways to compare and no states."""
@@ -73,4 +71,4 @@ def compare_layers(
                 click.echo(f"layer {n + 1} of {len(layers)}, {layer.name}{where}: {ways[0]} and {way} differ {detail}")
                 break
         else:
-            click.echo(f"{ways[0]} and {way}: {_COUNT.format(len(layers), len(layers))}")
+            click.echo(f"{ways[0]} and {way}: {len(layers)} of {len(layers)} layers agree")

@@ -97,7 +97,6 @@ def _make_word(text: str) -> str:
 def _meson(name: str, origin: Origin, flags: Sequence[str], sources: Sequence[str], weights: str) -> list[str]:
     options = [f for f in flags if f != "-fopenmp"]
     libraries = ", ".join(_meson_word(library.removeprefix("-l")) for library in origin.libraries)
-    needed = [f"[{libraries}]"] if libraries else ["[]"]
     threads = ["dependency('openmp')"] if origin.threads else []
     return [
         "#",
@@ -105,7 +104,7 @@ def _meson(name: str, origin: Origin, flags: Sequence[str], sources: Sequence[st
         f"#   executable('app', 'app.c', dependencies: {name}_dep)",
         "",
         f"{name}_libraries = []",
-        f"foreach library : {needed[0]}",
+        f"foreach library : [{libraries}]",
         f"  {name}_libraries += meson.get_compiler('c').find_library(library, required: false)",
         "endforeach",
         f"{name}_lib = static_library({_meson_word(name)},",
